@@ -28,7 +28,7 @@ LESSONS = locations.content_folder("lessons")
 FRAMEWORKS = {*frameworks.FRAMEWORKS, "jaxlib", "torch", "numpy", "libtpu"}
 
 AGENT_LIBRARIES = {"mcp", "mcp_types", "anyio", "jsonschema"}
-"""What the extra `mcp` installs, and no other command may load."""
+"""Libraries of the extra `mcp`, which no other command may load."""
 
 STANDARD_LIBRARY_ONLY = ("probe", "machine", "version.py", "__init__.py")
 TRAVELS = ("version.py", "__init__.py")

@@ -1,4 +1,4 @@
-"""What coding agents are given: instructions whose commands exist, and their configuration."""
+"""Instructions for coding agents, whose commands exist, and the entry of their configuration."""
 
 from __future__ import annotations
 

@@ -21,9 +21,12 @@ from mcp import Client, MCPError, StdioServerParameters, stdio_client
 from tests.planning.test_parameter_counts import PUBLISHED
 from tests.support.processes import HANG_S, processes, until, until_async
 from tests.support.stubs import make_python
+from tpustarter.agents import tool_call
 from tpustarter.agents.tool_answer import MOST_CHARACTERS
 from tpustarter.cli import cli
-from tpustarter.core.problem import find_schema_name
+from tpustarter.core import locations
+from tpustarter.core.problem import Problem, find_schema_name
+from tpustarter.running import lease
 
 LOG = "ValueError: The global size of its dimension 0 should be divisible by 8\n"
 SERVER = [sys.executable, "-m", "tpustarter", "mcp"]
@@ -214,3 +217,12 @@ def test_client_that_closes_its_end_is_no_bug(tmp_path: Path, home: Path) -> Non
     assert 141 == server.returncode
     assert [] == [*tmp_path.glob("tpustarter-*")]
     assert before == snapshot(home / "state")
+
+
+def test_copied_state_folder_shares_the_lease(tmp_path: Path) -> None:
+    """A run of `tpustarter mcp` that only reads still keeps off the TPU of another run."""
+    with lease.hold_lease("tpustarter check"), tool_call.use_copy(tmp_path / "copy"):
+        assert tmp_path / "copy" == locations.state_folder_path()
+        with pytest.raises(Problem, match="held by tpustarter check"), lease.hold_lease("x"):
+            pass
+    assert lease.VARIABLE not in os.environ

@@ -10,7 +10,6 @@ from unittest.mock import Mock
 
 import pytest
 
-from tpustarter.agents import read_only_state
 from tpustarter.cloud.billing import ledger
 from tpustarter.cloud.billing.ledger import LedgerEntry
 from tpustarter.core import locations
@@ -32,15 +31,6 @@ def test_second_holder_learns_current_holder() -> None:
 
     assert ExitCode.BUSY == refused.value.code
     assert f"the TPU is held by tpustarter check, pid {os.getpid()}" in refused.value.full_text
-
-
-def test_copied_state_folder_shares_the_lease(tmp_path: Path) -> None:
-    """A run of `tpustarter mcp` that only reads still keeps off the TPU of another run."""
-    with lease.hold_lease("tpustarter check"), read_only_state.use_copy(tmp_path / "copy"):
-        assert tmp_path / "copy" == locations.state_folder_path()
-        with pytest.raises(Problem, match="held by tpustarter check"), lease.hold_lease("x"):
-            pass
-    assert lease.VARIABLE not in os.environ
 
 
 def test_released_lease_can_be_taken_again() -> None:

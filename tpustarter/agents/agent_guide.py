@@ -1,4 +1,4 @@
-"""What coding agents are given: instructions as AGENTS.md, and the entry of their configuration.
+"""Instructions for coding agents as AGENTS.md, and the entry of their configuration.
 
 Source: https://agents.md/ (read 2026-11). The file is plain Markdown without required fields.
 """
@@ -13,6 +13,7 @@ import msgspec
 from tpustarter.core import locations, yaml_rows
 from tpustarter.core.yaml_rows import Text
 from tpustarter.text.invocation import own_command
+from tpustarter.text.terminal import escape_text, wrap
 
 INSTRUCTIONS = locations.PACKAGE / "agents/AGENTS.md"
 FILE = locations.PACKAGE / "agents/agents.yml"
@@ -48,3 +49,26 @@ def make_configuration(key: str = "mcpServers") -> str:
     command, *words = own_command()
     server = {"command": command, "args": [*words, "mcp"]}
     return json.dumps({key: {"tpustarter": server}}, indent=2)
+
+
+def render_guide() -> list[str]:
+    """Return how to give this program to an agent, as lines of text."""
+    known = read_agents()
+    first = "Instructions are for the file AGENTS.md of your project, which most agents read:"
+    second = (
+        "Tools are for agents that speak the Model Context Protocol. In the agent's configuration, "
+        "this entry starts them from any folder:"
+    )
+    return [
+        *wrap(first),
+        "  tpustarter agents --print >> AGENTS.md",
+        "",
+        *(f"  {agent.title:<12} reads {escape_text(agent.instructions)}" for agent in known),
+        "",
+        *wrap(second),
+        *(f"  {escape_text(line)}" for line in make_configuration().splitlines()),
+        "",
+        *(f"  {agent.title:<12} {agent.configuration:<22} key {agent.key}" for agent in known),
+        "",
+        *wrap("The tools need the package mcp, and only read. `tpustarter mcp --help` has more."),
+    ]

@@ -1,7 +1,9 @@
 """The call of a tool: its command in a supervised process that ends with the call.
 
 The supervisor ends the command, and the command its own checks, if the call is cancelled and also
-if this process dies. anyio comes with the extra `mcp`.
+if this process dies. A command that may only read gets a copy of the state folder, made of links.
+No program changes a file of the state folder in place: whoever writes one replaces it, and so
+replaces the link. Only locks are opened for writing, and they are not linked.
 """
 
 from __future__ import annotations
@@ -10,7 +12,7 @@ import contextlib
 import os
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Generator, Sequence
 from pathlib import Path
 
 import anyio
@@ -21,6 +23,7 @@ from tpustarter.agents.tool_answer import ToolAnswer
 from tpustarter.core import locations
 from tpustarter.core.problem import ExitCode, Problem, find_limit_problem
 from tpustarter.core.redact import Redactor
+from tpustarter.running import lease
 from tpustarter.running.process import CappedLog, Probe
 from tpustarter.text.invocation import VARIABLE, own_command, program_command
 
@@ -35,11 +38,22 @@ _FEED_S = 0.02
 """Seconds to wait for a command that has not yet read its stdin."""
 
 
-class ToolCalls:
-    """The calls that are running; the archive has the supervisor that runs their commands."""
+_NOT_LINKED = ("runs", lease.FILE)
+"""Folders of running processes, and the lease, whose lock is shared with every other run."""
 
-    def __init__(self, archive: Path) -> None:
+
+class ToolCalls:
+    """The calls that are running; `end_all` ends them."""
+
+    def __init__(self, archive: Path, refresh: Callable[[], None]) -> None:
+        """Prepare for calls.
+
+        Args:
+            archive: The probe archive, whose supervisor runs their commands.
+            refresh: Called before each command.
+        """
         self._archive = archive
+        self._refresh = refresh
         self._running = set[Probe]()
         self._limit = anyio.Semaphore(_MOST_AT_ONCE)
 
@@ -47,6 +61,7 @@ class ToolCalls:
         """Run a command of this program, and return what it printed."""
         try:
             async with self._limit:
+                self._refresh()
                 return await self._run(words, data)
         except Problem as problem:
             return tool_answer.make_error(words, problem)
@@ -116,3 +131,36 @@ def _close(probe: Probe, log: CappedLog) -> None:
     with contextlib.suppress(OSError):
         probe.close()
     log.close()
+
+
+@contextlib.contextmanager
+def use_copy(copy: Path) -> Generator[None]:
+    """Make this process and those that it starts use a copy as their state folder."""
+    state = locations.state_folder_path()
+    chosen = {
+        lease.VARIABLE: str(Path(state, lease.FILE).absolute()),
+        "TPUSTARTER_HOME": str(copy),
+    }
+    before = {name: os.environ.get(name) for name in chosen}
+    os.environ.update(chosen)
+    link_new_files(copy, state)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            os.environ.pop(name)
+            os.environ.update({} if value is None else {name: value})
+
+
+def link_new_files(copy: Path, state: Path) -> None:
+    """Link what the state folder has and its copy doesn't; what is unreadable is left out."""
+    for folder, folders, names in os.walk(state):
+        inside = Path(folder).relative_to(state)
+        folders[:] = [name for name in folders if str(inside / name) not in _NOT_LINKED]
+        with contextlib.suppress(OSError):
+            locations.make_folders(copy / inside)
+        for name in names:
+            if str(inside / name) in _NOT_LINKED or name.endswith(".lock"):
+                continue
+            with contextlib.suppress(OSError):  # also if the copy has the file already
+                (copy / inside / name).symlink_to(Path(folder, name).absolute())

@@ -21,7 +21,7 @@ from mcp.server.context import ServerRequestContext
 from mcp.server.lowlevel import Server
 from mcp.server.stdio import stdio_server
 
-from tpustarter.agents import read_only_state, tool_answer
+from tpustarter.agents import tool_answer, tool_call
 from tpustarter.agents.tool import Tool
 from tpustarter.agents.tool_answer import ToolAnswer
 from tpustarter.agents.tool_call import ToolCalls
@@ -58,7 +58,7 @@ class ToolServer:
 
     def run(self) -> None:
         """Serve on stdin and stdout, and remove everything temporary afterwards."""
-        copied = contextlib.nullcontext() if self._allow else read_only_state.use_copy(self._copy)
+        copied = contextlib.nullcontext() if self._allow else tool_call.use_copy(self._copy)
         try:
             with copied:
                 archive = probe_archive.build_probe_archive(self._folder / "probe.pyz")
@@ -79,7 +79,7 @@ class ToolServer:
         os._exit(ExitCode.INTERRUPTED if number == signal.SIGINT else ExitCode.TERMINATED)
 
     async def _serve(self, archive: Path) -> None:
-        self._calls = ToolCalls(archive)
+        self._calls = ToolCalls(archive, self._refresh)
         server = Server(
             "tpustarter",
             version=__version__,
@@ -115,9 +115,11 @@ class ToolServer:
             words, data = tool.build_call(values)
         except Problem as problem:
             return tool_answer.make_error([tool.command], problem)
-        if not self._allow:
-            read_only_state.link_new_files(self._copy, self._state)
         return await self._calls.run(words, data)
+
+    def _refresh(self) -> None:
+        if not self._allow:
+            tool_call.link_new_files(self._copy, self._state)
 
     def _refuse_writing(self, tool: Tool, values: Mapping[str, object]) -> None:
         for argument in tool.arguments:

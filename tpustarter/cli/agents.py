@@ -1,4 +1,4 @@
-"""`tpustarter agents`: what a coding agent is given to use this program."""
+"""`tpustarter agents`: instructions and configuration for a coding agent."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import click
 
 from tpustarter.cli.echo import echo_lines
 from tpustarter.cli.parameters import StrictCommand
-from tpustarter.text.terminal import escape_text, wrap
 
 
 @click.command(
@@ -29,28 +28,4 @@ def agents(*, printing: bool) -> None:
     if printing:
         click.echo(agent_guide.read_instructions(), nl=False)
         return
-    echo_lines(_guide_lines())
-
-
-def _guide_lines() -> list[str]:
-    from tpustarter.agents import agent_guide
-
-    known = agent_guide.read_agents()
-    first = "Instructions are for the file AGENTS.md of your project, which most agents read:"
-    second = (
-        "Tools are for agents that speak the Model Context Protocol. In the agent's configuration, "
-        "this entry starts them from any folder:"
-    )
-    return [
-        *wrap(first),
-        "  tpustarter agents --print >> AGENTS.md",
-        "",
-        *(f"  {agent.title:<12} reads {escape_text(agent.instructions)}" for agent in known),
-        "",
-        *wrap(second),
-        *(f"  {escape_text(line)}" for line in agent_guide.make_configuration().splitlines()),
-        "",
-        *(f"  {agent.title:<12} {agent.configuration:<22} key {agent.key}" for agent in known),
-        "",
-        *wrap("The tools need the package mcp, and only read. `tpustarter mcp --help` has more."),
-    ]
+    echo_lines(agent_guide.render_guide())

@@ -16,7 +16,7 @@ from tpustarter.cli.echo import echo_lines
 from tpustarter.core import state
 from tpustarter.core.problem import ExitCode
 from tpustarter.learning.content.paths import read_paths
-from tpustarter.learning.search import search, search_document
+from tpustarter.learning.search import search
 from tpustarter.learning.search.passages import Kind
 from tpustarter.learning.search.search import MAX_LINES, FoundLine, Parts, SearchHit, SearchResult
 from tpustarter.text.terminal import (
@@ -43,11 +43,11 @@ Mark = Callable[[str], str]
 
 def print_search_results(text: str, *, as_json: bool) -> None:
     """Print the lessons found for a query; exit with code 5 if there are none."""
-    with print_errors_as_json(search_document.SCHEMA, wanted=as_json):
+    with print_errors_as_json(search.SCHEMA, wanted=as_json):
         found = _search(text)
         if as_json:
-            print_result(search_document.make_json_document(found))
-            sys.exit(search_document.exit_code(found))
+            print_result(search.make_json_document(found))
+            sys.exit(search.exit_code(found))
     if not found.hits:
         meant = f"tpustarter learn --search {escape_text(repr(found.meant))}" if found.meant else ""
         following = f"Did you mean `{meant}`?" if meant else "Next: `tpustarter learn`"
