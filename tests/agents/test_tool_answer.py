@@ -15,7 +15,7 @@ WORDS = ["check", "--json", "--level=full", "--"]
 
 
 def document(**fields: object) -> bytes:
-    """Return what a command prints."""
+    """Return the output of a command."""
     return json.dumps({"schema": "tpustarter.report/1", **fields, "exit_code": 0}).encode() + b"\n"
 
 
