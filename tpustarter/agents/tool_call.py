@@ -153,7 +153,7 @@ def use_copy(copy: Path) -> Generator[None]:
 
 
 def link_new_files(copy: Path, state: Path) -> None:
-    """Link what the state folder has and its copy doesn't; what is unreadable is left out."""
+    """Link files of the state folder that its copy lacks; unreadable ones are left out."""
     for folder, folders, names in os.walk(state):
         inside = Path(folder).relative_to(state)
         folders[:] = [name for name in folders if str(inside / name) not in _NOT_LINKED]
