@@ -27,6 +27,9 @@ LESSONS = locations.content_folder("lessons")
 
 FRAMEWORKS = {*frameworks.FRAMEWORKS, "jaxlib", "torch", "numpy", "libtpu"}
 
+AGENT_LIBRARIES = {"mcp", "mcp_types", "anyio", "jsonschema"}
+"""Libraries of the extra `mcp`, which no other command may load."""
+
 STANDARD_LIBRARY_ONLY = ("probe", "machine", "version.py", "__init__.py")
 TRAVELS = ("version.py", "__init__.py")
 """What the probe takes along from the root of the package."""
@@ -46,6 +49,8 @@ def foreign_imports(package: Path) -> list[str]:
                 found.append(f"{inside} imports {name}, which is not in the standard library")
             if first == "textual" and inside.parts[0] != "tui":
                 found.append(f"{inside} imports textual")
+            if first in AGENT_LIBRARIES and inside.parts[0] != "agents":
+                found.append(f"{inside} imports {name}, which only tools of agents need")
             if first in FRAMEWORKS and inside.parts[0] != "probe":
                 found.append(f"{inside} imports {name}, a framework")
             if name.startswith("."):
@@ -77,11 +82,12 @@ def test_the_rule_of_foreign_imports_can_fail(tmp_path: Path) -> None:
             "checking/c.py": "import jax",
             "checking/d.py": "def f():\n    import textual",
             "checking/e.py": "from ..cli import overview",
+            "cli/f.py": "def f():\n    from mcp.server.lowlevel import Server",
             "__init__.py": "import platformdirs",
         },
     )
 
-    assert 6 == len(foreign_imports(package))
+    assert 7 == len(foreign_imports(package))
 
 
 def google_imports(package: Path) -> list[str]:
@@ -145,10 +151,12 @@ def test_tpu_commands_load_google_only_for_requests() -> None:
 
 
 WITHOUT_CLOUD = {
+    "agents": "--print",
     "check": "host.space",
     "completion": "bash",
     "explain": "train.log",
     "learn": "--search mesh",
+    "mcp": "--help",
     "plan": "config.json",
     "rehearse": "jax.every_device",
     "report": "--no-ask --yes",
@@ -172,6 +180,7 @@ def test_other_commands_load_no_cloud_module(
 
     assert "tpustarter.cli" in loaded
     assert [] == [name for name in loaded if is_google(name) or name.startswith(CLOUD)]
+    assert set() == {name.partition(".")[0] for name in loaded} & AGENT_LIBRARIES
 
 
 CLOUD = "tpustarter.cloud"

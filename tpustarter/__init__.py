@@ -7,6 +7,7 @@ other, also not inside a function or for a type (`python tests/structure.py` sho
     cli/        a file or a folder per command; click is used here, and where errors are shown
     tui/        the full-screen app, a folder per feature, alone in importing textual; it and cli
                 never import each other
+    agents/     for coding agents: the tools of the MCP server, and instructions to read
     serving/    the app and notebooks in a browser: servers on loopback, and the way to them
     setup/      makes an environment step by step, proves that it works, and takes it back
     cloud/      gets TPUs and gives them back; alone in importing google's client

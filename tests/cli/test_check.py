@@ -383,7 +383,8 @@ def test_unknown_check_is_json_error_too() -> None:
         (("check", "--json", "--ndjson"), "report"),
         (("nope", "--json"), "report"),
         (("learn", "jax/precision", "--devices", "x", "--json"), "learn"),
-        (("learn", "--json", "--search", "x"), "learn"),
+        (("learn", "--json", "--old", "x"), "learn"),
+        (("learn", "--json", "--search", ""), "search"),
         (("setup", "jax", "too-much", "--json"), "setup"),
     ],
 )

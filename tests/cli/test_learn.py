@@ -341,6 +341,31 @@ def test_search_lists_best_match_first_with_place() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("text", "code", "first"),
+    [("data loader", 0, "jax/input-pipelines"), ("xyzzyx", 5, None), ("precisoin", 5, None)],
+)
+def test_search_json_follows_schema(text: str, code: int, first: str | None) -> None:
+    """The hits come with the command that shows each, and nothing found ends with 5."""
+    done = learn("--search", text, "--json")
+    document = json.loads(done.stdout)
+    jsonschema.Draft202012Validator(shipped.SEARCH_SCHEMA).validate(document)
+
+    assert (code, code) == (done.returncode, document["exit_code"])
+    assert first == next((hit["id"] for hit in document["hits"]), None)
+    assert (text == "precisoin") == (document["meant"] == "precision")
+    assert {"lesson", "word", "check", "old"} >= {hit["kind"] for hit in document["hits"]}
+
+
+def test_lesson_json_has_its_markdown() -> None:
+    """Only where one lesson is named, because all of them are 1.7 MB."""
+    document = json.loads(learn("precision", "--json").stdout)
+    jsonschema.Draft202012Validator(shipped.SCHEMA).validate(document)
+
+    lesson = content.find_lesson("jax/precision", content.read_lessons())
+    assert lesson.text == document["lessons"][0]["text"]
+
+
 def test_search_shows_glossary_entry_before_lessons() -> None:
     """Once, and the command below still leads to a lesson."""
     said = learn("--search", "what is a mesh").stdout
@@ -359,6 +384,7 @@ def test_json_describes_lessons_and_export_holds_progress() -> None:
     jsonschema.Draft202012Validator(shipped.SCHEMA).validate(document)
 
     assert {"notrun"} == {lesson["status"] for lesson in document["lessons"]}
+    assert not any("text" in lesson for lesson in document["lessons"])
     assert all(
         name.startswith(f"{one['track']}/")
         for one in document["lessons"]

@@ -28,6 +28,9 @@ from tpustarter.learning.run.lessons_run import BlockStarted, LessonsRun, Lesson
 from tpustarter.machine import host
 
 SCHEMA = json.loads(resources.files("tpustarter.learning").joinpath("schema.json").read_text())
+SEARCH_SCHEMA = json.loads(
+    resources.files("tpustarter.learning").joinpath("search.schema.json").read_text()
+)
 
 MOST_ID, MOST_TITLE = 32, 60
 """Maximum length in characters of a check's id and of its title: 80 columns show the id and the

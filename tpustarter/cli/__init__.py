@@ -21,10 +21,12 @@ from tpustarter.text.terminal import (
 from tpustarter.version import __version__
 
 COMMANDS = {
+    "agents": "agents",
     "check": "check.command",
     "completion": "completion.command",
     "explain": "explain",
     "learn": "learn.command",
+    "mcp": "mcp",
     "plan": "plan",
     "rehearse": "rehearse.command",
     "report": "report",

@@ -153,6 +153,8 @@ def find_schema_name(words: Sequence[str]) -> str:
     name = SCHEMAS.get(command, "report")
     if command == "tpu":
         name = VERB_SCHEMAS.get("".join(words[words.index(command) + 1 :][:1]), name)
+    if command == "learn" and any(word.startswith("--search") for word in words):
+        name = "search"
     if command == "report" and "--compare" in words:
         name = "bug-report-comparison"
     return f"tpustarter.{name}/1"

@@ -21,6 +21,10 @@ from tpustarter.machine import host
 from tpustarter.running.device_holder import DeviceHolder
 from tpustarter.text import phrases
 
+FILE = "lease.json"
+VARIABLE = "TPUSTARTER_LEASE"
+"""Environment variable with the path of that file, for a process whose state folder is a copy."""
+
 
 @contextlib.contextmanager
 def hold_device_lease(name: str, machine: host.Machine) -> Generator[int]:
@@ -41,7 +45,9 @@ def hold_lease(name: str, accelerator: str = "TPU") -> Generator[int]:
     Raises:
         Problem: Another process of this program holds it; the error has its name, pid and duration.
     """
-    path = locations.make_state_folder() / "lease.json"
+    given = os.environ.get(VARIABLE)
+    folder = locations.make_folder(Path(given).parent) if given else locations.make_state_folder()
+    path = folder / FILE
     try:
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o644)
     except OSError as error:

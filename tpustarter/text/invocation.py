@@ -20,7 +20,10 @@ NAME = "tpustarter"
 VARIABLE = "TPUSTARTER_COMMAND"
 """Environment variable that overrides the detected command; for wrappers and tests."""
 
-_VERBS = "check|completion|explain|learn|plan|rehearse|report|run|serve|setup|tpu(?!`)|trc|watch"
+_VERBS = (
+    "agents|check|completion|explain|learn|mcp|plan|rehearse|report|run|serve|setup|tpu(?!`)|trc|"
+    "watch"
+)
 """The program's commands. `tpustarter tpu` alone does nothing, so in text it is only a name."""
 _GAP = r"[\s\x01\x02]+"
 """A gap between words: whitespace, line ends, and the marks around a search match."""
@@ -28,6 +31,17 @@ _COMMAND = rf"(?<![\w./~-]){NAME}(?={_GAP}(?:(?:{_VERBS})\b|-))|(?<=`){NAME}(?=`
 """The name as the beginning of a command, not as a mention of the program in a sentence."""
 _WHOLE = rf"(?:\buv{_GAP}run(?:{_GAP}--project{_GAP}(?:'[^']*'|\S+))?|-m){_GAP}{NAME}\b"
 """The end of a command that already spells out how the program is started."""
+
+
+def own_command() -> list[str]:
+    """Return the words that start this program again in any folder, without a shell.
+
+    The script comes first, because `-m` would import modules from the current folder.
+    """
+    script = Path(sys.argv[0])
+    if script.name == NAME and script.is_file():
+        return [str(script.absolute())]
+    return [sys.executable, "-m", NAME]
 
 
 @cache

@@ -158,7 +158,7 @@ def _act_on(chosen: list[Lesson], options: SimpleNamespace) -> None:
     elif options.as_json:
         from tpustarter.cli.learn import lesson_list
 
-        lesson_list.print_lessons_as_json(chosen)
+        lesson_list.print_lessons_as_json(chosen, with_text=bool(options.lesson))
     elif options.lesson or options.every:
         from tpustarter.cli.learn import lesson_page
 
@@ -221,7 +221,10 @@ def _answers(options: SimpleNamespace) -> dict[str, str | None]:
 
 def _standalone_action(options: SimpleNamespace) -> Callable[[], None] | None:
     standalone: dict[str, tuple[bool, Callable[[], None]]] = {
-        "--search": (options.search is not None, lambda: _search(options.search)),
+        "--search": (
+            options.search is not None,
+            lambda: _search(options.search, as_json=options.as_json),
+        ),
         "--old": (options.old is not None, lambda: _print_outdated_claims(options.old)),
         "--exercise": (options.exercise is not None, lambda: _exercise(options)),
         "--path": (options.path is not None, lambda: _show_path(options.path)),
@@ -231,7 +234,8 @@ def _standalone_action(options: SimpleNamespace) -> Callable[[], None] | None:
         "--lint": (options.lint, _lint),
     }
     actions = [action for is_given, action in standalone.values() if is_given]
-    with_json = options.as_json and not (options.which or options.export)  # both have JSON
+    has_json = options.which or options.export or options.search is not None
+    with_json = options.as_json and not has_json
     others = (
         options.running,
         options.every and not _lists_exercises(options),
@@ -370,10 +374,10 @@ def _recommend(options: SimpleNamespace) -> None:
     library_choice.print_recommendation(_answers(options), as_json=options.as_json)
 
 
-def _search(text: str) -> None:
+def _search(text: str, *, as_json: bool) -> None:
     from tpustarter.cli.learn import search as learn_search
 
-    learn_search.print_search_results(text)
+    learn_search.print_search_results(text, as_json=as_json)
 
 
 def _show_path(path: str) -> None:

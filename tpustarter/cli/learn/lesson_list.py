@@ -74,15 +74,14 @@ def print_track(lessons: list[Lesson], track: str) -> None:
     echo_rows(list(rows)[:-1])
 
 
-def print_lessons_as_json(lessons: list[Lesson]) -> None:
-    """Print a JSON document about lessons, without running them."""
+def print_lessons_as_json(lessons: list[Lesson], *, with_text: bool) -> None:
+    """Print a JSON document about lessons, without running them; their Markdown is optional."""
     from tpustarter.checking.output import run_document
     from tpustarter.learning.run import lesson_run_text
     from tpustarter.learning.run.lessons_run import LessonsRun
 
-    click.echo(
-        run_document.format_json_line(lesson_run_text.make_json_document(LessonsRun(lessons)))
-    )
+    document = lesson_run_text.make_json_document(LessonsRun(lessons), with_text=with_text)
+    click.echo(run_document.format_json_line(document))
 
 
 class _LessonListing:

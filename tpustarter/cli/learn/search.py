@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable
 
 import click
 
+from tpustarter.cli.command_end import print_errors_as_json, print_result
 from tpustarter.cli.echo import echo_lines
 from tpustarter.core import state
 from tpustarter.core.problem import ExitCode
@@ -40,18 +41,26 @@ Mark = Callable[[str], str]
 """A function that highlights a match."""
 
 
-def print_search_results(text: str) -> None:
+def print_search_results(text: str, *, as_json: bool) -> None:
     """Print the lessons found for a query; exit with code 5 if there are none."""
-    library = search.SearchLibrary(search.read_sources(), search.read_synonyms())
-    chosen = state.load_state("settings").get("path")
-    path = next((path for path in read_paths() if path.id == chosen), None)
-    found = library.search(text, path.lessons if path else ())
+    with print_errors_as_json(search.SCHEMA, wanted=as_json):
+        found = _search(text)
+        if as_json:
+            print_result(search.make_json_document(found))
+            sys.exit(search.exit_code(found))
     if not found.hits:
         meant = f"tpustarter learn --search {escape_text(repr(found.meant))}" if found.meant else ""
         following = f"Did you mean `{meant}`?" if meant else "Next: `tpustarter learn`"
         click.echo(f"exit 5: nothing here is about `{escape_text(text)}`. {following}", err=True)
         sys.exit(ExitCode.NOTHING_VERIFIED)
     _show(found, _marked if sys.stdout.isatty() and os.environ.get("TERM") != "dumb" else str)
+
+
+def _search(text: str) -> SearchResult:
+    library = search.SearchLibrary(search.read_sources(), search.read_synonyms())
+    chosen = state.load_state("settings").get("path")
+    path = next((path for path in read_paths() if path.id == chosen), None)
+    return library.search(text, path.lessons if path else ())
 
 
 def _marked(text: str) -> str:

@@ -166,8 +166,8 @@ def format_reason(batch: LessonsRun, code: ExitCode) -> str:
     return f"exit {int(code)}: {worst.id} {what} ({detail}). Next: {next_step}"
 
 
-def make_json_document(batch: LessonsRun) -> dict[str, object]:
-    """Return the results of lessons and blocks as the published JSON document."""
+def make_json_document(batch: LessonsRun, *, with_text: bool = False) -> dict[str, object]:
+    """Return lessons, and the results of their blocks, as the published JSON document."""
     run = batch.run
     blocked = run.blocked
     return {
@@ -176,7 +176,10 @@ def make_json_document(batch: LessonsRun) -> dict[str, object]:
         "started": run.started,
         "seconds": round(run.seconds, 3),
         "target": run.target or None,
-        "lessons": [_lesson_fields(lesson, batch) for lesson in batch.lessons],
+        "lessons": [
+            {**_lesson_fields(lesson, batch), **({"text": lesson.text} if with_text else {})}
+            for lesson in batch.lessons
+        ],
         "blocked": {"what": blocked.what, "hint": blocked.hint or None} if blocked else None,
         "verified_on": find_verified_device(run),
         "exit_code": int(batch.exit_code()) if run.target else 0,

@@ -1,4 +1,4 @@
-"""Search for newcomers: the best passages first, with the lines to read.
+"""Search for newcomers: the best passages first, with the lines to read; also as JSON.
 
 Whole words rank above parts of words, passages with every word above those with some, and titles
 above headings above text. Synonyms are in `synonyms.yml`.
@@ -15,6 +15,7 @@ from pathlib import Path
 
 from tpustarter.core import cache, content, locations
 from tpustarter.core.json_values import as_object, is_array
+from tpustarter.core.problem import ExitCode
 from tpustarter.learning.content import glossary, tutorial_claims
 from tpustarter.learning.search import search_index, search_query
 from tpustarter.learning.search.excerpts import Excerpt, extend_to_words, find_excerpts
@@ -52,6 +53,13 @@ the path answers, 10 miss first place (4 without; 22 with 1.5; measured 2026-11)
 """
 _SECTIONS = 150
 """Maximum number of sections that are examined."""
+SCHEMA = "tpustarter.search/1"
+_COMMANDS: Mapping[Kind, str] = {
+    "lesson": "tpustarter learn {}",
+    "check": "tpustarter check {}",
+    "old": "tpustarter learn --old {}",
+}
+"""The command that shows a hit; the meaning of a glossary term is in the hit itself."""
 Parts = tuple[tuple[str, bool], ...]
 """A text in pieces, each with True for a match."""
 
@@ -397,3 +405,40 @@ def read_synonyms(folder: Path | None = None) -> dict[str, list[str]]:
         for word, others in as_object(entries).items()
         if is_array(others)
     }
+
+
+def make_json_document(found: SearchResult) -> dict[str, object]:
+    """Return the hits, best first within each kind, with the exit code of the command."""
+    return {
+        "schema": SCHEMA,
+        "text": found.text,
+        "synonyms": [*found.synonyms],
+        "meant": found.meant or None,
+        "hits": [_hit_fields(hit) for hit in found.hits],
+        "exit_code": int(exit_code(found)),
+    }
+
+
+def exit_code(found: SearchResult) -> ExitCode:
+    """Return the exit code of a search."""
+    return ExitCode.OK if found.hits else ExitCode.NOTHING_VERIFIED
+
+
+def _hit_fields(hit: SearchHit) -> dict[str, object]:
+    command = _COMMANDS.get(hit.kind)
+    return {
+        "kind": hit.kind,
+        "id": hit.id,
+        "title": _joined(hit.title),
+        "text": _joined(hit.text) or None,
+        "command": command.format(hit.id) if command else None,
+        "has_every_word": hit.has_every_word,
+        "lines": [
+            {"line": line.number, "heading": line.heading, "text": _joined(line.parts)}
+            for line in hit.lines
+        ],
+    }
+
+
+def _joined(parts: Parts) -> str:
+    return " ".join("".join(text for text, _ in parts).split())

@@ -1,0 +1,1 @@
+"""For coding agents: the tools of the MCP server, and the instructions that agents read."""
