@@ -231,27 +231,24 @@ def _groups(
     groups: Iterable[tuple[str, Sequence[FailureMatch]]], lines: int, room: int
 ) -> Iterator[ExplanationPart]:
     """Yield the other failures, a line each, as long as there is room for their words."""
-    groups = list(groups)
-    remaining, hidden = sum(len(group) for _, group in groups), 0
-    for heading, group in groups:
-        title = [ExplanationPart(), ExplanationPart(heading)]
-        for match in group:
-            rows = [*title, _in_a_line(match, lines)]
-            words = _count_words(rows)
-            remaining -= 1
-            needed = words + (_count_words([_count_hidden(remaining)]) if remaining else 0)
-            if hidden or needed > room:
-                hidden += 1
-                continue
-            room -= words
-            title = []
-            yield from rows
-    if hidden:
-        yield _count_hidden(hidden)
+    rows = [(heading, match) for heading, group in groups for match in group]
+    shown = ""
+    for number, (heading, match) in enumerate(rows):
+        parts = [] if heading == shown else [ExplanationPart(), ExplanationPart(heading)]
+        parts.append(_in_a_line(match, lines))
+        words = _count_words(parts)
+        if words + _count_words(_count_hidden(len(rows) - number - 1)) > room:
+            yield from _count_hidden(len(rows) - number)
+            return
+        room, shown = room - words, heading
+        yield from parts
 
 
-def _count_hidden(number: int) -> ExplanationPart:
-    return ExplanationPart(f"  and {number} more (`--json` has them all)")
+def _count_hidden(number: int) -> list[ExplanationPart]:
+    if not number:
+        return []
+    what = phrases.choose_plural(number, "1 more failure", f"{number} more failures")
+    return [ExplanationPart(), ExplanationPart(f"The log shows {what} (`--json` lists all).")]
 
 
 def _is_notice(match: FailureMatch, first: FailureMatch) -> bool:
@@ -279,7 +276,7 @@ def _repeats(match: FailureMatch, first: FailureMatch) -> bool:
 def _at_length(match: FailureMatch, one: Explanation) -> Iterator[ExplanationPart]:
     title = ExplanationPart(escape_text(format_problem(match)), sure=match.confidence)
     rest = list(_cause_and_fixes(match, one))
-    others = [_count_hidden(len(one.matches) - 1)] if len(one.matches) > 1 else []
+    others = _count_hidden(len(one.matches) - 1)
     yield title
     yield from _quotes(match, one.lines, WORDS - _count_words([title, *rest, *others]))
     yield from rest
@@ -305,10 +302,11 @@ def _cut_quote(sign: FailureSign, most: int) -> str:
     if len(words) <= most:
         return sign.quote
     match = log_scanner.compile_pattern(sign.pattern).search(sign.quote)
-    end = sign.quote.count(" ", 0, match.end()) + 1 if match else 0
-    if end < most:
+    begin, end = (sign.quote.count(" ", 0, place) for place in (match.span() if match else (0, 0)))
+    if end < most - 1 or begin < 3:
         return " ".join([*words[: most - 1], "..."])
     first = most // 3
+    end = min(end + 4, len(words))
     return " ".join([*words[:first], "...", *words[end - (most - first - 1) : end]])
 
 
