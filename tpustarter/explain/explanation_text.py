@@ -305,7 +305,7 @@ def _cut_quote(sign: FailureSign, most: int) -> str:
     begin, end = (sign.quote.count(" ", 0, place) for place in (match.span() if match else (0, 0)))
     if end < most - 1 or begin < 3:
         return " ".join([*words[: most - 1], "..."])
-    first = most // 3
+    first = most // 4
     end = min(end + 4, len(words))
     return " ".join([*words[:first], "...", *words[end - (most - first - 1) : end]])
 
