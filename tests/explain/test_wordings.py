@@ -13,11 +13,10 @@ import yaml
 from tests.explain import measure
 from tpustarter.explain import explain_output, explanation_text, known_failures
 from tpustarter.explain.explanation_text import Explanation
-from tpustarter.explain.log_scanner import FailureScanner
+from tpustarter.explain.failure_ranking import FailureMatch
+from tpustarter.explain.log_scanner import FailureScanner, FailureSign
 
 FILE = Path(__file__).with_name("wordings.yml")
-WORDS = 150
-"""The most words of an answer, without the addresses below it."""
 CASES = [
     pytest.param(row, log, id=f"{row.get('failure') or row['mistake']}-{number}")
     for row in yaml.safe_load(FILE.read_text())
@@ -63,15 +62,28 @@ def test_wording_gets_answer_of_its_kind(
         assert re.search(row["mistake"], found.mistake.mistake.means)
 
 
-def test_answers_are_short() -> None:
-    """The row's own text is counted; the quoted line and the addresses are not."""
-    told = {
-        (row.id, framework): " ".join((row.what, row.numbers, row.why, *fixes, row.never))
-        for row in known_failures.read_known_failures()
-        for framework, fixes in {"": row.fix, **row.fix_in}.items()
+def test_printed_answers_are_short(
+    scanner: FailureScanner, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All words are counted, also those of the log, for each row and each log that is kept."""
+    monkeypatch.setattr(explanation_text, "format_commands", str)  # as an installed program
+    signs = tuple(FailureSign(str(line), line, "word " * 60 + str(line)) for line in (1, 2))
+    rows = known_failures.read_known_failures()
+    found = {
+        f"{row.id} {name}": Explanation(
+            (FailureMatch(row, "confirmed", signs),), 2, "", "/v/bin/python", framework=name
+        )
+        for row in rows
+        for name in ("", *row.fix_in)
+    }
+    logs = {str(case.id): str(case.values[1]) for case in CASES}
+    logs |= {path.name: path.read_text("utf-8") for path in measure.LOGS.glob("*/*.log")}
+    found |= {name: explained(scanner, log) for name, log in logs.items()}
+    words = {
+        name: len(explanation_text.render_explanation(one).split()) for name, one in found.items()
     }
 
-    assert [] == [name for name, text in told.items() if len(text.split()) > WORDS]
+    assert {} == {name: count for name, count in words.items() if count > explanation_text.WORDS}
 
 
 _COSTS = re.compile(

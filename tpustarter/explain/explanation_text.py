@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from enum import Enum, auto
 
 from tpustarter.core.problem import ExitCode
-from tpustarter.explain import known_failures, program_python
+from tpustarter.explain import known_failures, log_scanner, program_python
 from tpustarter.explain.failure_ranking import FailureMatch
 from tpustarter.explain.library_errors import PYTHON, LibraryError
 from tpustarter.explain.log_scanner import FailureSign
@@ -20,8 +20,10 @@ from tpustarter.text.terminal import Paint, cut_text, escape_text, paint_nothing
 
 SCHEMA = "tpustarter.explain/1"
 """Name of the document, whose schema is `schema.json`."""
-OTHERS = 5
-"""Most failures listed in a group."""
+WORDS = 150
+"""Most words of an answer as it is printed."""
+QUOTED, LEAST_QUOTED = 25, 10
+"""Most words that an answer quotes from the log, and how many it quotes at least."""
 SOURCES = 2
 """Most sources shown."""
 _OVERLAP = 60
@@ -204,30 +206,49 @@ def explanation_parts(one: Explanation, *, has_all_logs: bool = False) -> Iterat
         has_all_logs: True if the other workers' logs were read too.
     """
     if not one.is_explained:
-        yield from _nothing(one, advises=not has_all_logs)
+        shown = list(_nothing(one, advises=not has_all_logs))
+        yield from shown
         if one.matches:
             heading = "Follows from it:" if one.has_own_error else "The log also shows:"
-            yield from _group(heading, one.matches, one.lines)
+            yield from _groups([(heading, one.matches)], one.lines, WORDS - _count_words(shown))
         return
     first, *others = one.matches
-    yield from _at_length(first, one)
+    shown = list(_at_length(first, one))
+    yield from shown
     groups = (
-        ("Follows from it:", [o for o in others if _is_consequence(o, first)]),
         ("The log also shows:", [o for o in others if _is_other(o, first)]),
+        ("Follows from it:", [o for o in others if _is_consequence(o, first)]),
         ("Harmless here:", [o for o in others if _is_notice(o, first)]),
     )
-    for heading, group in groups:
-        if group:
-            yield from _group(heading, group, one.lines)
+    yield from _groups(groups, one.lines, WORDS - _count_words(shown))
 
 
-def _group(heading: str, group: Sequence[FailureMatch], lines: int) -> Iterator[ExplanationPart]:
-    yield ExplanationPart()
-    yield ExplanationPart(heading)
-    for match in group[:OTHERS]:
-        yield _in_a_line(match, lines)
-    if len(group) > OTHERS:
-        yield ExplanationPart(f"  and {len(group) - OTHERS} more (`--json` has them all)")
+def _count_words(parts: Iterable[ExplanationPart]) -> int:
+    return sum(len(line.split()) for line in format_parts(parts))
+
+
+def _groups(
+    groups: Iterable[tuple[str, Sequence[FailureMatch]]], lines: int, room: int
+) -> Iterator[ExplanationPart]:
+    """Yield the other failures, a line each, as long as there is room for their words."""
+    rows = [(heading, match) for heading, group in groups for match in group]
+    shown = ""
+    for number, (heading, match) in enumerate(rows):
+        parts = [] if heading == shown else [ExplanationPart(), ExplanationPart(heading)]
+        parts.append(_in_a_line(match, lines))
+        words = _count_words(parts)
+        if words + _count_words(_count_hidden(len(rows) - number - 1)) > room:
+            yield from _count_hidden(len(rows) - number)
+            return
+        room, shown = room - words, heading
+        yield from parts
+
+
+def _count_hidden(number: int) -> list[ExplanationPart]:
+    if not number:
+        return []
+    what = phrases.choose_plural(number, "1 more failure", f"{number} more failures")
+    return [ExplanationPart(), ExplanationPart(f"The log shows {what} (`--json` lists all).")]
 
 
 def _is_notice(match: FailureMatch, first: FailureMatch) -> bool:
@@ -253,11 +274,43 @@ def _repeats(match: FailureMatch, first: FailureMatch) -> bool:
 
 
 def _at_length(match: FailureMatch, one: Explanation) -> Iterator[ExplanationPart]:
-    yield ExplanationPart(escape_text(format_problem(match)), sure=match.confidence)
-    for sign in _telling(match):
-        line = _line(sign, one.lines)
+    title = ExplanationPart(escape_text(format_problem(match)), sure=match.confidence)
+    rest = list(_cause_and_fixes(match, one))
+    others = _count_hidden(len(one.matches) - 1)
+    yield title
+    yield from _quotes(match, one.lines, WORDS - _count_words([title, *rest, *others]))
+    yield from rest
+
+
+def _quotes(match: FailureMatch, lines: int, room: int) -> Iterator[ExplanationPart]:
+    """Yield the lines of the log that show a failure, in as many words as there is room for."""
+    room = max(LEAST_QUOTED, min(QUOTED, room))
+    for number, sign in enumerate(_telling(match)):
+        line = _line(sign, lines)
+        label = _place(line)
+        left = room - len(label.split())
+        if number and len(sign.quote.split()) > left:
+            return
         kind = PartKind.QUOTE if line else PartKind.SENTENCE
-        yield ExplanationPart(escape_text(sign.quote), _place(line), kind, line)
+        yield ExplanationPart(escape_text(_cut_quote(sign, left)), label, kind, line)
+        room = left - len(sign.quote.split())
+
+
+def _cut_quote(sign: FailureSign, most: int) -> str:
+    """Return at most so many words of a quote: its first ones, and the end of what matched."""
+    words = sign.quote.split(" ")
+    if len(words) <= most:
+        return sign.quote
+    match = log_scanner.compile_pattern(sign.pattern).search(sign.quote)
+    begin, end = (sign.quote.count(" ", 0, place) for place in (match.span() if match else (0, 0)))
+    if end < most - 1 or begin < 3:
+        return " ".join([*words[: most - 1], "..."])
+    first = most // 4
+    end = min(end + 4, len(words))
+    return " ".join([*words[:first], "...", *words[end - (most - first - 1) : end]])
+
+
+def _cause_and_fixes(match: FailureMatch, one: Explanation) -> Iterator[ExplanationPart]:
     if one.own_line:
         yield ExplanationPart(escape_text(cut_text(one.own_line, 300)), "where", PartKind.QUOTE)
     if match.here:
@@ -443,9 +496,8 @@ def describe_next_commands(framework: str = "") -> Iterator[ExplanationPart]:
         framework: The framework that the log names; empty if none.
     """
     yield ExplanationPart(
-        "If you expected one, the line that tells may be missing. On a slice the worker that fails "
-        "first says why, and the others only say that it is gone, so collect the output of all of "
-        "them. Frameworks say more with these variables set:"
+        "If you expected one, its line may be missing. On a slice only the worker that fails first "
+        "says why, so collect the output of all. Frameworks say more with these variables set:"
     )
     assignments = frameworks.FRAMEWORKS[framework or "jax"].verbose_assignments
     yield ExplanationPart(f"export {assignments} {VERBOSE}", kind=PartKind.COMMAND)

@@ -154,7 +154,7 @@ class FailureScanner:
 
 
 @functools.cache
-def _compiled(pattern: str) -> Pattern:
+def compile_pattern(pattern: str) -> Pattern:
     """Compile one pattern for text or bytes, with the options of `_together`."""
     re2 = import_module("re2")
     options = re2.Options()
@@ -307,7 +307,7 @@ class IncrementalLogScanner:
         for number in [self._open[place] for place in places]:
             if self._is_often(number):
                 continue
-            match = _compiled(self._patterns[number].pattern).search(window)
+            match = compile_pattern(self._patterns[number].pattern).search(window)
             if match and match.start() <= length:
                 matches[number] = match
             else:
@@ -382,12 +382,12 @@ def _text(data: bytes) -> str:
 
 def _quote(raw: _UnredactedSign, pattern: str, clean: Clean) -> str:
     text = clean(raw.lines.text).replace("\0", "")
-    match = _compiled(pattern).search(text)
+    match = compile_pattern(pattern).search(text)
     start, end = match.span() if match else (min(raw.start, len(text)),) * 2
     line_start = text.rfind("\n", 0, start) + 1
     line_end = text.find("\n", end)
     is_ended, line_end = (raw.lines.is_ended, len(text)) if line_end < 0 else (True, line_end)
-    begin = max(line_start, start - QUOTED // 2)
+    begin = max(line_start, start - QUOTED // 4)
     before, rest = text[begin:start], text[start : min(line_end, begin + QUOTED)]
     if begin > line_start or (not line_start and not raw.lines.is_begun):
         before = drop_incomplete_line(before)

@@ -274,8 +274,16 @@ def _hits(
         for number, one in enumerate(kept)
         if number < _ALWAYS or (fitness[one.id] >= least and (one.id in sections or _titled(one)))
     ]
-    boost = {one.id: _PREFERENCE if one.id in preferred else 1.0 for one in kept}
-    for match in sorted(kept, key=lambda one: fitness[one.id] * boost[one.id], reverse=True):
+    for one in kept:
+        fitness[one.id] *= _PREFERENCE if one.id in preferred else 1.0
+    kept.sort(key=lambda one: fitness[one.id], reverse=True)
+    if kept and len(typed) == 1 and not _has_typed(sections.get(kept[0].id, ()), typed):
+        # The best lesson has only synonyms, so those of the path with the word itself come first.
+        kept.sort(
+            key=lambda one: one.id in preferred and _has_typed(sections.get(one.id, ()), typed),
+            reverse=True,
+        )
+    for match in kept:
         title = _parts_of(match.columns[0].partition("\n")[0])
         found_lines = tuple(_choose_lines(sections.get(match.id, ()), typed))
         yield SearchHit("lesson", match.id, title, _titled(match), (), found_lines, every)
@@ -328,6 +336,11 @@ def _is_typed(found: Iterable[str], typed: Sequence[str]) -> bool:
     """Return whether a match begins with a typed word instead of a synonym."""
     pieces = [piece.casefold() for piece in found]
     return any(piece.startswith(word) for piece in pieces for word in typed)
+
+
+def _has_typed(sections: Iterable[PassageMatch], typed: Sequence[str]) -> bool:
+    """Return whether some sections have a typed word itself, and not only its synonyms."""
+    return any(_is_typed(_found(column), typed) for one in sections for column in one.columns)
 
 
 def _sentence_of(section: PassageMatch, typed: Sequence[str]) -> FoundLine | None:
