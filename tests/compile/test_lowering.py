@@ -17,7 +17,8 @@ from tests.support.stub_compiler import SAMPLES, make_compiler
 from tpustarter.machine import tpus
 from tpustarter.machine.machine import Machine
 from tpustarter.machine.memory import available_memory_bytes
-from tpustarter.probe.rehearse import exports, stablehlo_compiler
+from tpustarter.probe.rehearse import device_queries, exports, stablehlo_compiler
+from tpustarter.probe.rehearse.device_queries import PatchedDeviceQueries
 from tpustarter.probe.rehearse.exports import LoweringJob
 from tpustarter.rehearsal.compile import lowering
 from tpustarter.rehearsal.programs import user_program
@@ -159,6 +160,23 @@ def test_arguments_have_names_of_function_parameters(tmp_path: Path) -> None:
         path.read_bytes()
     )
     assert [] == stablehlo_compiler.read_argument_names(b"no artifact")
+
+
+def test_argument_and_result_call_one_function(tmp_path: Path) -> None:
+    """As on a TPU, though only results are made under the abstract device."""
+
+    def step(key: Any) -> Any:
+        kept, used = jax.random.split(key)
+        return jax.random.split(kept), used
+
+    key = jax.eval_shape(lambda: jax.random.PRNGKey(0))
+    path = tmp_path / "artifact"
+    device = device_queries.TpuDevice("TPU v5 lite", 1)
+    with PatchedDeviceQueries(jax) as answers, answers.answer_for(device):
+        exports.export_to_file(path, LoweringJob(step, (key,)), answers=answers)
+    text = stablehlo_compiler.format_text(path.read_bytes())
+
+    assert 1 == text.count("func.func private @_threefry_split")
 
 
 def test_repeated_tpu_is_compiled_once(stub: str) -> None:

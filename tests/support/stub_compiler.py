@@ -170,7 +170,7 @@ class Module(bytes):
         )
         self.body = SimpleNamespace(operations=[main])
         parts = {"mhlo.num_partitions": SimpleNamespace(value=8)} if b"eight" in artifact else {}
-        self.operation = SimpleNamespace(attributes=parts)
+        self.operation = SimpleNamespace(attributes=parts, walk=lambda _find: None)
 
 
 hlo = SimpleNamespace(deserialize_portable_artifact=lambda context, artifact: Module(artifact))

@@ -168,8 +168,11 @@ class PatchedDeviceQueries:
         current mesh.
         """
         sharding = self._jax.sharding
-        if not caches_traces_by_device(self._jax) or (mesh := sharding.get_abstract_mesh()).empty:
+        if not caches_traces_by_device(self._jax):
             return arguments
+        mesh = sharding.get_abstract_mesh()
+        if mesh.empty:
+            return self._convert_unsharded(arguments, mesh) if mesh.abstract_device else arguments
 
         def one(value: object) -> object:
             if not jitted_functions.is_array(value):
@@ -190,6 +193,31 @@ class PatchedDeviceQueries:
             )
 
         return self._jax.tree_util.tree_map(one, arguments)
+
+    def _convert_unsharded(self, arguments: _T, mesh: Any) -> _T:
+        # The current mesh is part of the type of each result, even without axes. If arguments had
+        # another one, JAX would trace a function for both and compile it twice.
+        sharding, tree = self._jax.sharding, self._jax.tree_util
+        shardings = [
+            one.sharding for one in tree.tree_leaves(arguments) if hasattr(one, "sharding")
+        ]
+        if not all(
+            one is None
+            or (isinstance(one, sharding.SingleDeviceSharding) and one.memory_kind in _MAIN_MEMORY)
+            for one in shardings
+        ):
+            return arguments
+        on_tpu = sharding.NamedSharding(mesh, sharding.PartitionSpec())
+
+        def one(value: Any) -> Any:
+            if not (jitted_functions.is_array(value) and hasattr(value, "sharding")):
+                return value
+            weak = getattr(value, "weak_type", False)
+            return self._jax.ShapeDtypeStruct(
+                value.shape, value.dtype, sharding=on_tpu, weak_type=weak
+            )
+
+        return tree.tree_map(one, arguments)
 
     def _find_slice(self, device: Device) -> int:
         # JAX itself reads it too, to build a mesh over several slices.
