@@ -7,11 +7,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from tpustarter.core import state
+from tpustarter.machine.notebook_services import find_notebook_service
 
 if TYPE_CHECKING:
     from tpustarter.learning.content.paths import LessonPath
 
-ON_TPU, ON_LAPTOP, ON_COLAB, WITH_TORCH = "fresh-tpu-vm", "laptop", "colab", "from-pytorch"
+ON_TPU, ON_LAPTOP, WITH_TORCH = "fresh-tpu-vm", "laptop", "from-pytorch"
 """The paths for kinds of machines; the first two are the defaults."""
 
 
@@ -21,12 +22,12 @@ def suggest_lesson_path(
     """Return the id of the path that suits a machine, and the reason as a clause.
 
     Args:
-        env: The environment variables; Colab sets some of its own.
+        env: The environment variables; the path of a notebook service has its name as id.
         on_tpu: True if lessons run on a TPU.
         frameworks: Import names of the frameworks in the Python under test.
     """
-    if any(name.startswith("COLAB_") for name in env):
-        return ON_COLAB, "it is one of Colab's"
+    if service := find_notebook_service(env):
+        return service.name.lower(), f"it is one of {service.name}'s"
     if "torch" in frameworks and "jax" not in frameworks:
         return WITH_TORCH, "PyTorch is installed, and JAX isn't"
     if on_tpu:
