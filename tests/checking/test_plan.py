@@ -209,6 +209,17 @@ ROWS: dict[str, Row] = {
             },
         },
     ),
+    "kaggle-held-by-kernel": Row(
+        75,
+        {
+            "generation": "v5e",
+            "chips": 8,
+            "container": "docker",
+            "env": {"KAGGLE_KERNEL_RUN_TYPE": "Interactive"},
+            "holder": {"pid": 4242, "command": "python3 -m ipykernel_launcher -f kernel.json"},
+        },
+        V5E_8.python,
+    ),
     "kaggle-without-tpu": Row(
         0,
         {

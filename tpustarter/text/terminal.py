@@ -228,6 +228,19 @@ def shows_bold(stream: TextIO) -> bool:
     return bool(stream.isatty()) and not is_plain
 
 
+def is_cell(stream: TextIO) -> bool:
+    """Return whether a stream is the terminal that IPython makes for a line with `!` in a cell.
+
+    A notebook shows what is written there, but no cursor moves in it and nobody answers. The
+    kernel sets both variables, and terminals on a screen have another TERM. Sources:
+    jupyter_client/launcher.py of 8.10 and ipykernel/zmqshell.py of 7.4 (read 2026-11).
+    """
+    is_kernel = os.environ.get("JPY_PARENT_PID") and os.environ.get("TERM") == "xterm-color"
+    with contextlib.suppress(OSError, ValueError, AttributeError):
+        return bool(is_kernel) and os.isatty(stream.fileno())
+    return False
+
+
 class UnwrittenError(Exception):
     """Stdout did not accept the output: the disk is full, or the reader has gone.
 
@@ -247,6 +260,10 @@ class DataStream(io.TextIOWrapper):
     """True if anything has been written."""
     _is_in_line = False
     """True if the last line written is not yet terminated."""
+
+    def isatty(self) -> bool:
+        """Return whether it is a terminal on a screen, and no cell of a notebook."""
+        return super().isatty() and not is_cell(self)
 
     def end_line(self, stream: io.TextIOWrapper) -> None:
         """End an unfinished line if `stream` is the same terminal; raises UnwrittenError."""
@@ -277,6 +294,10 @@ class LossyStream(io.TextIOWrapper):
 
     A full disk behind stderr must not change a command's result or exit code.
     """
+
+    def isatty(self) -> bool:
+        """Return whether it is a terminal on a screen, and no cell of a notebook."""
+        return super().isatty() and not is_cell(self)
 
     def write(self, text: str) -> int:
         """Write text for people, ignoring errors.

@@ -257,6 +257,8 @@ def _busy(machine: host.Machine) -> BlockedFramework | None:
         age = f", for {phrases.format_duration(first.age_s)}" if first.age_s is not None else ""
         what = f"the TPU is in use by pid {first.pid} ({first.user}: {first.command}{age})"
         hint = f"wait until it ends, or end it if it is yours: `kill {first.pid}`"
+        if first.is_notebook_kernel:
+            hint = "restart the kernel of that notebook, and check before it imports a framework"
         return BlockedFramework(Redactor(machine.env).redact_text(what), ExitCode.BUSY, hint)
     lock = host.read_libtpu_lock(machine)
     if lock.state != "live":

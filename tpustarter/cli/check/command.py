@@ -21,7 +21,7 @@ from tpustarter.core.json_values import as_object
 from tpustarter.core.problem import ExitCode, Problem
 from tpustarter.machine import frameworks
 from tpustarter.text import phrases
-from tpustarter.text.terminal import choose_paint, escape_text, format_code, wrap
+from tpustarter.text.terminal import choose_paint, escape_text, format_code, is_cell, wrap
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -175,13 +175,14 @@ def _with_minutes(request: CheckRequest, minutes: float) -> CheckRequest:
 def _end(selfcheck: MachineCheck, code: ExitCode, *, is_text: bool) -> None:
     """Print the next steps on a terminal, and on stderr the reason for an exit code other than 0.
 
-    In a pipe the next steps are omitted, so that the headline is stdout's last line.
+    In a pipe the next steps are omitted, so that the headline is stdout's last line. A person reads
+    them in a notebook, too.
     """
     from tpustarter.cli import rebuild_command
     from tpustarter.cli.check import closing_lines as check_end
 
     run, context = selfcheck.run, click.get_current_context()
-    is_read = is_text and sys.stdout.isatty()
+    is_read = is_text and (sys.stdout.isatty() or is_cell(sys.stdout))
     if steps := check_end.next_step_lines(run, code) if is_read else []:
         click.echo(format_code("\n".join(["", *steps])))
     if code != ExitCode.OK:
