@@ -46,7 +46,12 @@ def line_width() -> int:
 
 
 def terminal_width(stream: TextIO) -> int | None:
-    """Return the width of a stream's terminal in columns, or None without a terminal."""
+    """Return the width of a stream's terminal in columns, or None without a terminal.
+
+    A cell of a notebook has `WIDTH`.
+    """
+    if is_cell(stream):
+        return WIDTH
     with contextlib.suppress(OSError, ValueError, AttributeError):
         if stream.isatty():
             return max(os.get_terminal_size(stream.fileno()).columns or WIDTH, LEAST)

@@ -182,7 +182,8 @@ def _end(selfcheck: MachineCheck, code: ExitCode, *, is_text: bool) -> None:
     from tpustarter.cli.check import closing_lines as check_end
 
     run, context = selfcheck.run, click.get_current_context()
-    is_read = is_text and (sys.stdout.isatty() or is_cell(sys.stdout))
+    in_cell = is_cell(sys.stdout)
+    is_read = is_text and (sys.stdout.isatty() or in_cell)
     if steps := check_end.next_step_lines(run, code) if is_read else []:
         click.echo(format_code("\n".join(["", *steps])))
     if code != ExitCode.OK:
@@ -191,7 +192,9 @@ def _end(selfcheck: MachineCheck, code: ExitCode, *, is_text: bool) -> None:
         click.echo(escape_text(check_end.explain_exit_code(run, code, again)), err=True)
     if why := check_end.format_log_hint(run, selfcheck.logs):
         click.echo(why, err=True)
-    elif is_read and code == ExitCode.OK and (now := check_end.format_next_step(run)):
+    elif is_read and code == ExitCode.OK and (
+        now := check_end.format_next_step(run, in_cell=in_cell)
+    ):
         click.echo(format_code("\n".join([*([] if steps else [""]), *wrap(now)])))
 
 
@@ -363,7 +366,8 @@ def _report(
     from tpustarter.cli.check.check_progress import can_rewrite_line
 
     paint = choose_paint(_COLOURS)
-    folded = can_rewrite_line(sys.stdout)  # in a pipe each check keeps its line
+    # In a pipe each check keeps its line.
+    folded = can_rewrite_line(sys.stdout) or is_cell(sys.stdout)
     click.echo(
         format_code(
             results_text.render_results(run, verbose=verbose, fold_passes=folded, paint=paint)
