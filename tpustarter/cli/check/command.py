@@ -192,8 +192,10 @@ def _end(selfcheck: MachineCheck, code: ExitCode, *, is_text: bool) -> None:
         click.echo(escape_text(check_end.explain_exit_code(run, code, again)), err=True)
     if why := check_end.format_log_hint(run, selfcheck.logs):
         click.echo(why, err=True)
-    elif is_read and code == ExitCode.OK and (
-        now := check_end.format_next_step(run, in_cell=in_cell)
+    elif (
+        is_read
+        and code == ExitCode.OK
+        and (now := check_end.format_next_step(run, in_cell=in_cell))
     ):
         click.echo(format_code("\n".join([*([] if steps else [""]), *wrap(now)])))
 
