@@ -15,7 +15,7 @@ import textwrap
 from collections.abc import Callable, Mapping
 from typing import TextIO
 
-from tpustarter.text.invocation import format_commands, program_command
+from tpustarter.text.invocation import format_commands, is_in_cell, program_command
 
 WIDTH, WIDEST = 80, 120
 """Columns that every terminal has, and the longest line that is easy to read."""
@@ -236,13 +236,10 @@ def shows_bold(stream: TextIO) -> bool:
 def is_cell(stream: TextIO) -> bool:
     """Return whether a stream is the terminal that IPython makes for a line with `!` in a cell.
 
-    A notebook shows what is written there, but no cursor moves in it and nobody answers. The
-    kernel sets both variables, and terminals on a screen have another TERM. Sources:
-    jupyter_client/launcher.py of 8.10 and ipykernel/zmqshell.py of 7.4 (read 2026-11).
+    A notebook shows what is written there, but no cursor moves in it and nobody answers.
     """
-    is_kernel = os.environ.get("JPY_PARENT_PID") and os.environ.get("TERM") == "xterm-color"
     with contextlib.suppress(OSError, ValueError, AttributeError):
-        return bool(is_kernel) and os.isatty(stream.fileno())
+        return is_in_cell(os.environ) and os.isatty(stream.fileno())
     return False
 
 

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Generator
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import click
 
@@ -40,6 +40,28 @@ _COLOURS = {
     "pass": "green",
     "skip": "bright_black",
 }
+
+
+class _ReportFiles(NamedTuple):
+    """Files that get the report, too."""
+
+    junit: Path | None
+    html: Path | None
+
+    def write(self, run: Run, *, verbose: bool) -> Problem | None:
+        """Write them, and return a Problem instead of raising it before the report is printed."""
+        try:
+            if self.junit:
+                from tpustarter.checking.output import junit
+
+                junit.write_report(run, self.junit)
+            if self.html:
+                from tpustarter.checking.output import run_html
+
+                run_html.write_html(run, self.html, verbose=verbose)
+        except Problem as problem:
+            return problem
+        return None
 
 
 @click.command(
@@ -101,6 +123,12 @@ _COLOURS = {
     metavar="FILE",
     help="Also write the results to FILE as JUnit XML.",
 )
+@click.option(
+    "--html",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="Also write the report to FILE as HTML, for a notebook's IPython.display.HTML.",
+)
 @click.option("--save", is_flag=True, help="Save the report, and print where it is.")
 @click.option(
     "--compare",
@@ -118,7 +146,6 @@ def check(
     verbose: bool,
     as_json: bool,
     ndjson: bool,
-    junit: Path | None,
     fail_on: str | None,
     save: bool,
     compare: str | None,
@@ -135,6 +162,7 @@ def check(
 
     if as_json and ndjson:
         raise click.UsageError("give either --json or --ndjson, not both")
+    files = _ReportFiles(options.pop("junit"), options.pop("html"))
     of_hosts = all_hosts.SliceOptions(**{name: options.pop(name) for name in all_hosts.NAMES})
     request = CheckRequest(ids=ids, fail_on_warn=fail_on == "warn", **options)
     all_hosts.refuse_contradictions(request, of_hosts)
@@ -145,13 +173,13 @@ def check(
         return
     with print_errors_as_json(results.SCHEMA, wanted=as_json or ndjson):
         earlier = _read_earlier(compare)
-        with _error_in(junit):
+        with _error_in(files.junit):
             selfcheck = all_hosts.make_check(request, of_hosts)
             run = _run(selfcheck, ndjson=ndjson, quiet=as_json or ndjson)
         if of_hosts.all_hosts and (host_end := all_hosts.find_end_on_other_host(selfcheck)):
             click.echo(escape_text(host_end.sentence), err=as_json or ndjson)
             sys.exit(host_end.code)
-        not_written = _write_junit(run, junit)
+        not_written = files.write(run, verbose=verbose)
         comparison = _compare(run, *earlier) if earlier else None
         code = not_written.code if not_written else verdict.exit_code(run)
         _report(run, comparison, code, verbose=verbose, as_json=as_json, ndjson=ndjson)
@@ -218,19 +246,6 @@ def _error_in(junit: Path | None) -> Generator[None]:
                 str(as_object(run_document.error_fields(error)["error"])["what"]), junit
             )
         raise
-
-
-def _write_junit(run: Run, junit: Path | None) -> Problem | None:
-    """Write the JUnit file, and return a Problem instead of raising it before the report."""
-    if junit is None:
-        return None
-    from tpustarter.checking.output import junit as xml
-
-    try:
-        xml.write_report(run, junit)
-    except Problem as problem:
-        return problem
-    return None
 
 
 def _run(selfcheck: MachineCheck, *, ndjson: bool, quiet: bool) -> Run:
