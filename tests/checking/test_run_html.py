@@ -22,6 +22,7 @@ class Tags(HTMLParser):
         self.attributes: set[str] = set()
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        """Keep what an element is called, and what it has."""
         self.names.add(tag)
         self.attributes |= {name for name, _ in attrs}
 

@@ -203,7 +203,7 @@ def run():
 CHECKS = {"leaks_pass": ("ok", False), "leaks_fail": ("fail", False), "leaks_raise": ("ok", True)}
 
 OUTPUTS = {
-    "text, JUnit and a kept report": "check host.* -v --junit {out}/junit.xml --html {out}/a --save",
+    "text, JUnit, a kept report": "check host.* -v --junit {out}/junit.xml --html {out}/h --save",
     "text of what passed": "check host.leaks_pass",
     "JSON and a comparison": "check host.* --json --compare last --save",
     "text of a comparison": "check host.leaks_pass host.holder --compare last",

@@ -30,8 +30,10 @@ def test_service_is_recognised_by_variables(env: dict[str, str], name: str | Non
 
 
 def test_each_service_has_a_path() -> None:
-    """It is suggested on such a machine, with or without a TPU."""
-    ids = {path.id for path in paths.read_paths()}
+    """It is suggested on such a machine, and followed where none was chosen."""
+    all_paths = paths.read_paths()
+    ids = {path.id for path in all_paths}
+    followed = course.find_path_to_follow(all_paths, on_tpu=True, env=KAGGLE)
     suggested = {
         course.suggest_lesson_path({service.variables[0]: "1"}, on_tpu=True, frameworks=["jax"])[0]
         for service in SERVICES
@@ -39,3 +41,5 @@ def test_each_service_has_a_path() -> None:
 
     assert {"kaggle", "colab"} == suggested
     assert suggested <= ids
+    assert followed
+    assert "kaggle" == followed.id

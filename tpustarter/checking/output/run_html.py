@@ -36,7 +36,8 @@ def render_html(run: Run, *, verbose: bool = False) -> str:
         lambda word: f'<b style="color: {_COLOURS.get(word[1], "inherit")}">{word[2]}</b>',
         html.escape(f"{format_opening(run)}\n\n{text}", quote=False),
     )
-    return f'<pre style="white-space: pre-wrap">{body}</pre>\n'
+    # A notebook's own style would give it another font.
+    return f'<pre style="font-family: monospace; white-space: pre-wrap">{body}</pre>\n'
 
 
 def write_html(run: Run, path: Path, *, verbose: bool = False) -> None:

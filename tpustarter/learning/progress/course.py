@@ -45,7 +45,11 @@ def choose_path(path_id: str) -> None:
 
 
 def find_path_to_follow(
-    paths: Iterable[LessonPath], *, on_tpu: bool, chosen: str | None = None
+    paths: Iterable[LessonPath],
+    *,
+    on_tpu: bool,
+    chosen: str | None = None,
+    env: Mapping[str, str] | None = None,
 ) -> LessonPath | None:
     """Return the path that the learner chose, or the default for this kind of machine.
 
@@ -53,9 +57,11 @@ def find_path_to_follow(
         paths: All paths; without any, None is returned.
         on_tpu: True if lessons run on a TPU.
         chosen: The id of the chosen path; None for the one chosen in the app.
+        env: The environment variables, by which a notebook service is recognised.
     """
     paths_by_id = {path.id: path for path in paths}
-    default_id = ON_TPU if on_tpu else ON_LAPTOP
+    service = find_notebook_service(env or {})
+    default_id = service.name.lower() if service else ON_TPU if on_tpu else ON_LAPTOP
     chosen_id = chosen or str(state.load_state("settings").get("path"))
     return (
         paths_by_id.get(chosen_id)
