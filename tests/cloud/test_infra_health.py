@@ -65,7 +65,7 @@ def test_every_documented_cause_is_explained() -> None:
     )
 
 
-def test_question_is_for_the_last_minutes_and_broken_tpus() -> None:
+def test_question_is_for_broken_tpus_of_last_minutes() -> None:
     """What works is not listed, and an old mark doesn't count."""
     asked: dict[str, Any] = {}
 

@@ -379,7 +379,7 @@ def test_no_canary_is_in_any_output(place: Place) -> None:
     assert [name for name in outputs if name.endswith(".gz unpacked")]
     assert b"already in use" in outputs["an explanation as JSON"]
     assert b"4242" in outputs["a busy TPU"]
-    assert b"claims" in outputs["text, JUnit and a kept report"]
+    assert b"claims" in outputs["text, JUnit, a kept report"]
 
 
 def test_a_passing_run_leaves_no_raw_log(place: Place) -> None:
