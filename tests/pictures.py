@@ -261,7 +261,7 @@ async def tries() -> None:
         await press(pilot, "h", "r")
         await take(pilot, "exercise")
         exercise: Any = pilot.app.screen
-        exercises.learner_file(exercise._exercise).write_text(exercise._exercise.solution)
+        exercises.learner_file_path(exercise._exercise).write_text(exercise._exercise.solution)
         await until(pilot, lambda: "You learned" in on_screen(pilot.app))  # type: ignore[arg-type]
         await settle(pilot)
         await take(pilot, "exercise-right")

@@ -54,4 +54,4 @@ def test_choosing_devices_changes_no_setting(name: str) -> None:
     for platform in FRAMEWORKS[name].platforms:
         env = frameworks.platform_variables(name, platform, 8, {})
 
-        assert () == frameworks.list_settings(name, env)
+        assert () == frameworks.list_behaviour_variables(name, env)

@@ -580,11 +580,11 @@ READING = {
 """Methods of texts and of `re` that take a text apart, or look for words in it."""
 MAY_READ = {
     "learning/content/exercises.py _read_exercise": "hints are paragraphs of an author's file",
-    "learning/lint/lesson_problems.py _lint_blocks": "it judges what an author wrote",
+    "learning/lint/lesson_mistakes.py _lint_blocks": "it judges what an author wrote",
     "rehearsal/compile/memory_report.py _buffers": "labels are those of XLA's own report",
     "rehearsal/compile/memory_report.py _name": "labels are those of XLA's own report",
     "report/forms/fact_listing.py format_sections": "a published report names a field with a dot",
-    "report/open/accepted_facts.py read_left_out": "it reads a report of another machine",
+    "report/open/accepted_facts.py read_omitted_fields": "it reads a report of another machine",
     "reproducing/reproducer_run.py is_same_failure": "a saved failure names no exception otherwise",
     "setup/programs/prove_profiler.py fetch_json": "it is the path of an address",
     "tui/library/search_details.py describe_word": "the glossary has paragraphs",

@@ -25,7 +25,7 @@ try:
         format_interrupted_output,
     )
 except Exception as error:
-    shadowed_modules.end_if_shadowed(error)
+    shadowed_modules.exit_if_shadowed(error)
     raise
 
 TYPE_CHECKING = False
@@ -39,7 +39,7 @@ def main() -> None:
         _end_at_signals()
         code = _code_with_streams()
     except Exception as error:  # the handling of errors itself failed
-        shadowed_modules.end_if_shadowed(error)
+        shadowed_modules.exit_if_shadowed(error)
         raise
     sys.stderr.flush()
     if sys.flags.inspect:  # PYTHONINSPECT: Python would open a prompt, and end with 1
@@ -89,10 +89,10 @@ def _run() -> int | None:
 
         return run_app()
     from tpustarter.cli import cli
-    from tpustarter.text.invocation import program_command
+    from tpustarter.text.invocation import tpustarter_command
 
     # Not standalone: click exits with 1, a failed check, for Ctrl-C and for a closed pipe.
-    return cli(prog_name=program_command(), standalone_mode=False)
+    return cli(prog_name=tpustarter_command(), standalone_mode=False)
 
 
 def _code_of(run: Callable[[], int | None]) -> int:
@@ -210,7 +210,7 @@ def _wants_screen() -> bool:
 
 def _bug(error: Exception) -> int:
     """Write a crash report and print where it is, unless a file of the user shadows a module."""
-    shadowed_modules.end_if_shadowed(error)
+    shadowed_modules.exit_if_shadowed(error)
     from tpustarter.core import crash_report
 
     what, where = crash_report.write_crash_report(error)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from tpustarter.machine import distributions
+from tpustarter.machine import installed_distributions
 from tpustarter.probe.finding import Finding
 
 TYPE_CHECKING = False
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 def overwritten(path: Sequence[str] | None = None) -> Iterator[Finding]:
     """Compare the files of torchax with its record, where torch_xla is installed too."""
-    both = distributions.find_distributions(("torchax", "torch-xla"), path)
+    both = installed_distributions.find_installed_distributions(("torchax", "torch-xla"), path)
     if not all(both.values()):
         return
     import importlib.metadata  # slow, but it reads the record

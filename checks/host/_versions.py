@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from tpustarter.machine import distributions, frameworks
+from tpustarter.machine import frameworks, installed_distributions
 
 NAMES = (
     *map(frameworks.spell_distribution, frameworks.DISTRIBUTIONS.values()),
@@ -28,7 +28,7 @@ class Package(NamedTuple):
 def installed(path: Sequence[str] | None = None) -> dict[str, Package]:
     """Return the installed packages of NAMES, by name; `path` replaces `sys.path`."""
     packages: dict[str, Package] = {}
-    for name, found in distributions.find_distributions(NAMES, path).items():
+    for name, found in installed_distributions.find_installed_distributions(NAMES, path).items():
         for said in found:
             # A half-deleted distribution has no metadata, and then no name.
             spelt = re.sub(r"[-_.]+", "-", said.name or "").lower()

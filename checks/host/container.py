@@ -21,7 +21,7 @@ LOW_SHM_GIB = 1.0
 def run(machine: host.Machine | None = None):
     """Look at nodes, network and shared memory as the container sees them."""
     machine = machine or host.Machine(root=target().root, uid=target().uid)
-    container = host.find_container(machine)
+    container = host.detect_container(machine)
     if container is None:
         return
     hint = _docker.restart(container)

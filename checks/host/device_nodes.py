@@ -60,7 +60,7 @@ def _access(nodes: list[host.DeviceNode]) -> Finding:
 
 def _missing_hint(machine: host.Machine, chips: list[host.Chip]) -> str:
     """Say what makes the nodes appear: container flags, or the software version of the VM."""
-    container = host.find_container(machine)
+    container = host.detect_container(machine)
     if container:
         return _docker.restart(container)
     version = tpus.find_generation(chips[0].generation).runtime_version

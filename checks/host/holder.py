@@ -31,7 +31,7 @@ def run(machine: host.Machine | None = None):
             hint=_holders.end_hint(holder),
         )
     if not holders:
-        all_seen = host.can_read_every_process(machine) and not host.find_container(machine)
+        all_seen = host.can_read_every_process(machine) and not host.detect_container(machine)
         yield Finding(
             code="HOST-HOLDER-NOBODY",
             name="processes using the TPU",

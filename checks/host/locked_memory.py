@@ -30,7 +30,7 @@ def run(machine: host.Machine | None = None):
     in containers; for a TPU VM no public page names one.
     """
     machine = machine or host.Machine(root=target().root, uid=target().uid)
-    limit, memory, inside = _limit(machine), _memory(machine), host.find_container(machine)
+    limit, memory, inside = _limit(machine), _memory(machine), host.detect_container(machine)
     vfio = any(path.startswith("/dev/vfio/") for path in _paths(machine))
     enough = _may_lock_all(machine) or limit == "unlimited" or not vfio
     enough = enough or (isinstance(limit, int) and memory is not None and limit >= memory)

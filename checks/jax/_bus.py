@@ -51,13 +51,13 @@ def gb_per_s(name, array, count, seconds):
 
 def hint(name, device):
     """Return the hint on a collective's figure for such devices, or None."""
-    generation = tpus.find_by_device_kind(device.device_kind)
+    generation = tpus.find_generation_by_device_kind(device.device_kind)
     return HINTS.get((name, generation.name)) if generation else None
 
 
 def links(device, code="JAX-BUS-LINKS"):
     """Return the documented facts about the links of a device's chip."""
-    generation = tpus.find_by_device_kind(device.device_kind)
+    generation = tpus.find_generation_by_device_kind(device.device_kind)
     if generation is None or generation.ici_gb_per_s is None:
         words = VIRTUAL if device.platform == "cpu" else None
         text = "no reference for this device"

@@ -40,7 +40,9 @@ def places(devices):
     sides = [max(axis) - min(axis) + 1 for axis in zip(*chips, strict=True)]
     name = f"chips in the {text(sides)} grid they span"
     yield compare("JAX-PLACE-BOX", name, len(chips), math.prod(sides), hint=LINKS)
-    yield from shape(tpus.find_by_device_kind(kind), len(devices) / len(chips), len(chips), sides)
+    yield from shape(
+        tpus.find_generation_by_device_kind(kind), len(devices) / len(chips), len(chips), sides
+    )
 
 
 def slice_of(device):
@@ -82,7 +84,7 @@ def memory(devices):
         label(device): (device.memory_stats() or {}).get("bytes_limit", 0) for device in devices
     }
     generation, name = (
-        tpus.find_by_device_kind(devices[0].device_kind),
+        tpus.find_generation_by_device_kind(devices[0].device_kind),
         f"memory of {devices[0].device_kind}",
     )
     if not all(limits.values()):

@@ -43,7 +43,7 @@ def native(device):
     """
     if device.platform != "tpu":
         return TYPES_BY_PLATFORM.get(device.platform, EVERY_TPU)
-    generation = tpus.find_by_device_kind(device.device_kind)
+    generation = tpus.find_generation_by_device_kind(device.device_kind)
     dtypes = generation.matmul_dtypes if generation else ()
     return tuple(name for name in TYPES if name in EVERY_TPU or name in dtypes)
 

@@ -68,7 +68,7 @@ No source gives a bound; the host's clock alone makes 0.91 of a rate (v6e above)
 
 def peak(device, kind):
     """Return the documented figures of one device, lowest first; empty if none is known."""
-    generation = tpus.find_by_device_kind(device.device_kind)
+    generation = tpus.find_generation_by_device_kind(device.device_kind)
     if generation is None or generation.devices_per_chip is None or kind not in PEAKS:
         return []
     figure = getattr(generation, PEAKS[kind])
@@ -80,7 +80,7 @@ def peak(device, kind):
 
 def published(device, kind):
     """Return the lowest rate that was published for such a device, or None."""
-    generation = tpus.find_by_device_kind(device.device_kind)
+    generation = tpus.find_generation_by_device_kind(device.device_kind)
     chip = generation.name if generation else None
     rows = [row for row in PUBLISHED if (row.generation, row.kind) == (chip, kind)]
     return min(rows, key=lambda row: row.rate, default=None)

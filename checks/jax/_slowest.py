@@ -79,7 +79,7 @@ def slowest_host(rates, pairs, devices):
 def peak(code, name, rate, device):
     """Yield the usual rate of a link in one direction, and its share of the documented one."""
     yield Finding(code, f"rate of {name}, each way", "info", _rates.plain(rate), unit="GB/s")
-    generation = tpus.find_by_device_kind(device.device_kind)
+    generation = tpus.find_generation_by_device_kind(device.device_kind)
     text, bound, share = "no reference for this device", None, None
     if generation and generation.ici_gb_per_s and generation.name in LINKS_OF_CHIP:
         both_ways = generation.ici_gb_per_s.lowest_value / LINKS_OF_CHIP[generation.name]

@@ -28,7 +28,7 @@ def sides(devices):
 
 def rings(device_kind, lengths):
     """Return for each axis whether its ends are joined, or None if that is not documented."""
-    generation = tpus.find_by_device_kind(device_kind)
+    generation = tpus.find_generation_by_device_kind(device_kind)
     name = generation.name if generation else ""
     if name in PLANES:
         return [length == RING for length in lengths]

@@ -20,6 +20,7 @@ ESTIMATE_S = 0.2
 LESSON = "jax/jit-and-recompilation"
 SOURCE = "https://docs.jax.dev/en/latest/persistent_compilation_cache.html"
 AFTER = ["jax.devices_visible"]
+FRESH = True
 
 EXPLAIN = Hint.see("JAX_EXPLAIN_CACHE_MISSES=1 python your_program.py", "shows why")
 BROKEN = "if JAX warns about an entry, run `rm -r $JAX_COMPILATION_CACHE_DIR`; it won't replace it"

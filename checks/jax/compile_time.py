@@ -10,8 +10,8 @@ from jax.sharding import SingleDeviceSharding
 from tpustarter.checks.jax import _network
 from tpustarter.checks.jax._defaults import with_defaults
 from tpustarter.checks.jax._figures import figures
-from tpustarter.checks.jax._tally import AGAIN
-from tpustarter.probe.finding import Hint, compare
+from tpustarter.checks.jax._tally import AGAIN, EXPLAIN
+from tpustarter.probe.finding import compare
 
 FRAMEWORK = "jax"
 LEVEL = "full"
@@ -21,6 +21,7 @@ ESTIMATE_S = 0.5
 LESSON = "jax/jit-and-recompilation"
 SOURCE = "https://docs.jax.dev/en/latest/persistent_compilation_cache.html"
 AFTER = ["jax.devices_visible"]
+FRESH = True
 
 PROGRAMS = 3
 """Programs that are compiled: the first one may find the compiler cold."""
@@ -29,7 +30,6 @@ KEEP = (
     "JAX compiles a program for each shape and dtype, so keep them the same, and set"
     " `JAX_COMPILATION_CACHE_DIR` to keep compiled programs for the next start"
 )
-EXPLAIN = Hint.see("JAX_EXPLAIN_CACHE_MISSES=1 python your_program.py", "shows why JAX recompiles")
 
 
 def programs(devices):

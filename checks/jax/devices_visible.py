@@ -58,7 +58,7 @@ def run():
 
 def generation(kind, expected):
     """Compare the TPU generation that a device kind belongs to with the chips on PCI."""
-    actual = tpus.find_by_device_kind(kind)
+    actual = tpus.find_generation_by_device_kind(kind)
     code = "JAX-DEVICES-KIND"
     if expected is None or actual is None:
         return Finding(code, "device kind", "info", kind, expected)

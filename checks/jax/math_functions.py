@@ -48,7 +48,7 @@ def run():
     lost = _everywhere.outsiders(results, common, devices)
     yield from tally("JAX-ACCURACY-DEVICES", "devices bit-identical to the majority", lost)
 
-    row = tpus.find_by_device_kind(devices[0].device_kind)
+    row = tpus.find_generation_by_device_kind(devices[0].device_kind)
     generation = row.name if row else target().generation
     exact = {x.dtype.name: x.astype(np.float64) for x in numbers}
     for name, dtype in _accuracy.tried():

@@ -8,8 +8,8 @@ import numpy as np
 from jax.sharding import SingleDeviceSharding
 
 from tpustarter.checks.jax._defaults import with_defaults
-from tpustarter.checks.jax._tally import tally
-from tpustarter.probe.finding import Finding, Hint
+from tpustarter.checks.jax._tally import EXPLAIN, tally
+from tpustarter.probe.finding import Finding
 
 FRAMEWORK = "jax"
 LEVEL = "quick"
@@ -19,7 +19,7 @@ ESTIMATE_S = 0.1
 LESSON = "jax/jit-and-recompilation"
 SOURCE = "https://docs.jax.dev/en/latest/tracing.html"
 AFTER = ["jax.devices_visible"]
-EXPLAIN = Hint.see("JAX_EXPLAIN_CACHE_MISSES=1 python your_program.py", "shows why JAX recompiles")
+FRESH = True
 SAME = "keep the shapes and dtypes of a training step the same, and pad smaller batches"
 
 

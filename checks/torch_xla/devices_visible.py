@@ -62,7 +62,7 @@ def run():
 
 def generation(kind, expected):
     """Compare the TPU generation that a device kind belongs to with the chips on PCI."""
-    actual, code = tpus.find_by_device_kind(kind), "XLA-DEVICES-KIND"
+    actual, code = tpus.find_generation_by_device_kind(kind), "XLA-DEVICES-KIND"
     if expected is None or actual is None:
         return Finding(code, "device kind", "info", kind, expected)
     return compare(code, f"TPU generation of {kind}", actual.name, expected, hint=CHIPS)

@@ -66,7 +66,7 @@ def old_settings(names):
 def positions(attributes):
     """Yield the kind of the TPU, and which devices lack a position of their own in the torus."""
     kind = xm.xla_device_kind(str(torch_xla.device()))
-    known = tpus.find_by_device_kind(kind)
+    known = tpus.find_generation_by_device_kind(kind)
     actual, expected = known.name if known else kind, target().generation
     verdict = "info" if None in (known, expected) else "ok" if actual == expected else "fail"
     hint = MASK if verdict == "fail" else None

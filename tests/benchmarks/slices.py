@@ -73,7 +73,7 @@ def count_answers(
     process: subprocess.Popen[str], row: Generation, slices: int
 ) -> tuple[int, int, int]:
     """Return the names that have a slice, that compile, and that are refused; print them."""
-    known = [tpus.find_topology(name, slices) for name in tpus.list_topology_names(row)]
+    known = [tpus.find_topology(name, slices) for name in tpus.list_rehearsable_types(row)]
     typed, began, refused = len(list_typed_names(row)), time.monotonic(), 0
     for topology in known:
         fields = {**vars(topology), "hbm_bytes": topology.hbm_bytes}

@@ -62,7 +62,7 @@ def test_chosen_python_is_preferred_as_compiler(tmp_path: Path) -> None:
     make_python(other, jax="0.12.0.1", libtpu="0.0.50.1")
 
     def compilers() -> list[Path]:
-        found = interpreters.find_with_libtpu({"PATH": ""}, tmp_path / "here")
+        found = interpreters.find_pythons_with_libtpu({"PATH": ""}, tmp_path / "here")
         return [one.path.parents[1] for one in found][:2]
 
     assert other == compilers()[0]

@@ -33,7 +33,7 @@ def test_foreign_junit_file_is_kept(text: str | None, kept: list[str], tmp_path:
         junit.write_report(run_of(HOST, result("pass")), path)
     else:
         path.write_text(text)
-    junit.reserve_file(path)
+    junit.write_placeholder(path)
 
     assert ET.parse(path).findall("testcase/error")
     assert kept == [one.read_text() for one in tmp_path.iterdir() if one != path]

@@ -9,7 +9,7 @@ import pytest
 
 from tests.support.sessions import make_session, run_samples, sample
 from tpustarter.checking.results.results import Result
-from tpustarter.checking.run import user_settings
+from tpustarter.checking.run import behaviour_variables
 from tpustarter.checking.run.runner import CheckEnded, CheckRunner, CheckStarted, FindingReported
 from tpustarter.machine import frameworks
 
@@ -94,7 +94,7 @@ def test_remaining_checks_run_without_settings_after_several_warnings(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Each costs a start of the TPU, so a setting that breaks everything is left out at last."""
-    monkeypatch.setattr(user_settings, "MOST", 1)
+    monkeypatch.setattr(behaviour_variables, "MOST", 1)
     results = judged(tmp_path, "fail", "heeds_a_setting", "passes")
 
     assert "warn" == results["heeds_a_setting"].status
@@ -148,7 +148,7 @@ def test_settings_are_variables_that_change_results(
     env: dict[str, str], names: tuple[str, ...]
 ) -> None:
     """Which devices there are is no setting: a run without it would be another machine."""
-    assert names == frameworks.list_settings("jax", env)
+    assert names == frameworks.list_behaviour_variables("jax", env)
 
 
 def test_without_its_settings_a_machine_keeps_its_devices() -> None:
@@ -156,6 +156,6 @@ def test_without_its_settings_a_machine_keeps_its_devices() -> None:
     count = "--xla_force_host_platform_device_count=4"
     env = {"XLA_FLAGS": f"{count} --xla_cpu_ftz=false", "JAX_DISABLE_JIT": "1", "HOME": "/root"}
 
-    without = frameworks.remove_settings(env, ("JAX_DISABLE_JIT", "XLA_FLAGS"))
+    without = frameworks.remove_behaviour_variables(env, ("JAX_DISABLE_JIT", "XLA_FLAGS"))
 
     assert {"XLA_FLAGS": count, "HOME": "/root"} == without

@@ -111,7 +111,9 @@ def test_exp_hint_names_more_exact_function(
 
 def test_the_kind_of_the_device_decides(monkeypatch: pytest.MonkeyPatch) -> None:
     """What JAX calls the device goes before what the machine says."""
-    monkeypatch.setattr(tpus, "find_by_device_kind", lambda _kind: tpus.find_generation("v6e"))
+    monkeypatch.setattr(
+        tpus, "find_generation_by_device_kind", lambda _kind: tpus.find_generation("v6e")
+    )
     expected = {finding.name: finding.expected for finding in emulate(monkeypatch, "v2", {})}
 
     assert "at most 64.5" == expected["error of exp in float32"]

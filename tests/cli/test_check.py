@@ -104,7 +104,7 @@ def test_machine_without_framework_exits_5(tmp_path: Path) -> None:
 
     assert done.returncode == 5
     assert "no framework yet" in done.stderr
-    assert "none" == (lesson_progress.read_last_check() or {})["verified_on"]
+    assert "none" == (lesson_progress.read_last_check_run() or {})["verified_on"]
 
 
 def test_missing_framework_of_literal_id_is_named(tmp_path: Path) -> None:

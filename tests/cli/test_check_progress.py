@@ -17,7 +17,7 @@ from tpustarter.checking.machine_check import HostStateChanged
 from tpustarter.checking.output import results_text
 from tpustarter.checking.results.results import Result, Status
 from tpustarter.checking.run.runner import CheckEnded, CheckStarted, CheckWaiting
-from tpustarter.cli import rebuild_command
+from tpustarter.cli import command_words
 from tpustarter.cli.check import closing_lines as check_end
 from tpustarter.cli.check.check_progress import CheckProgress
 from tpustarter.cli.check.command import check
@@ -244,9 +244,9 @@ def test_run_ends_with_fix_for_each_failure() -> None:
 def test_stopped_run_names_command_to_continue(missing: int, command: str) -> None:
     """Of few checks that are left they are named; of many the run begins again."""
     run = run_of(result("pass"), *(result("notrun", f"jax.left{n}") for n in range(missing)))
-    left = check_end.list_left_checks(run)
+    left = check_end.list_unreached_checks(run)
     with check.make_context("check", ["jax.*", "--python", "~/my env"]) as context:
-        again = rebuild_command.rebuild_arguments(context, **({"ids": left} if left else {}))
+        again = command_words.rebuild_arguments(context, **({"ids": left} if left else {}))
     line = check_end.explain_exit_code(run, ExitCode.INTERRUPTED, again)
 
     assert line == (

@@ -226,7 +226,7 @@ def test_real_environment_is_made_proved_and_undone(
     ended = list(made.run())
 
     assert ["done"] * 5 == [step.state for step in made.steps], ended[-1]
-    assert tmp_path / "tpu" == environments.find_proved()
+    assert tmp_path / "tpu" == environments.find_proved_environment()
     list(made.undo())
     assert not (tmp_path / "tpu").exists()
 

@@ -300,7 +300,7 @@ def test_unreadable_ledger_refuses_create_until_resolved(kind: str, cloud: FakeC
         assert ExitCode.CONFIGURATION == problem_of(run(*BERT, "--yes")).code
         assert 0 == run("list").exit_code
     assert [] == cloud.called("CreateQueuedResource")
-    for file in (place, *ledger.list_unreadable()):
+    for file in (place, *ledger.list_unreadable_files()):
         file.rmdir() if file.is_dir() else file.unlink(missing_ok=True)
 
     assert 0 == run(*BERT, "--yes", "--no-wait").exit_code

@@ -37,7 +37,7 @@ def learn(*arguments: str) -> subprocess.CompletedProcess[str]:
 def answer(tty: Terminal, *answers: str) -> None:
     """Type one answer after the other, each when its question is there."""
     for number, typed in enumerate(answers):
-        ask = library_choice.read_guide().questions[number].ask
+        ask = library_choice.read_questionnaire().questions[number].ask
         tty.until(lambda text, ask=ask: ask in text and text.rstrip().endswith(":"))
         tty.press(f"{typed}\n")
 
@@ -66,7 +66,7 @@ def test_recommendation_has_reasons_sources_dates_and_steps() -> None:
 
 def test_every_recommendation_prints_as_text_and_json() -> None:
     """The lines keep their width and the documents their schema, whatever was answered."""
-    guide = library_choice.read_guide()
+    guide = library_choice.read_questionnaire()
     lessons, paths = content.read_lessons(), read_paths()
     ids = {lesson.id for lesson in lessons}
     for answers in library_choice.list_answer_combinations(guide):
@@ -80,7 +80,7 @@ def test_every_recommendation_prints_as_text_and_json() -> None:
 
 def test_named_path_holds_recommended_lesson() -> None:
     """The learner's own comes first, then the one that is advised, then any."""
-    guide = library_choice.read_guide()
+    guide = library_choice.read_questionnaire()
     lessons, paths = content.read_lessons(), read_paths()
     own = next(path for path in paths if path.id == "laptop")
     for answers in library_choice.list_answer_combinations(guide):
@@ -219,13 +219,15 @@ def test_tpu_of_machine_is_default_answer(tmp_path: Path) -> None:
     device.mkdir(parents=True)
     (device / "vendor").write_text("0x1ae0\n")
     (device / "device").write_text("0x006f\n")
-    question = library_choice.read_guide().questions[-1]
+    question = library_choice.read_questionnaire().questions[-1]
     there = host.Machine(tmp_path, {}, None)
     nowhere = host.Machine(tmp_path / "empty", {}, None)
 
     assert 3 == command._number_of_this_machine(question, there)
     assert None is command._number_of_this_machine(question, nowhere)
-    assert None is command._number_of_this_machine(library_choice.read_guide().questions[0], there)
+    assert None is command._number_of_this_machine(
+        library_choice.read_questionnaire().questions[0], there
+    )
 
 
 def test_path_option_still_lists_lessons() -> None:

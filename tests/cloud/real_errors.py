@@ -150,7 +150,7 @@ def meet(failure: CloudFailure, folder: Path, text: str | None = None) -> CloudP
     """
     met, text = MET[failure.id], text or failure.example
     if met.how == "text":
-        return api_errors.make_problem(met.code, text, "gcloud did not connect to it")
+        return api_errors.make_cloud_problem(met.code, text, "gcloud did not connect to it")
     if met.how == "no-adc":
         with no_credentials(folder):
             return raised_by(_default_credentials)

@@ -154,10 +154,10 @@ def test_a_server_elsewhere_is_refused(
     """Also an address of IPv6 without brackets, whose end is no port."""
     monkeypatch.setenv(cloud_client.ENDPOINT, address)
     if is_taken:
-        assert address == cloud_client.find_local_server()
+        assert address == cloud_client.find_tpu_test_server()
         return
     with pytest.raises(Problem):
-        cloud_client.find_local_server()
+        cloud_client.find_tpu_test_server()
 
 
 def test_unavailable_service_fails_after_four_attempts(cloud: FakeCloud) -> None:
@@ -271,7 +271,7 @@ def test_an_endpoint_on_this_machine_is_taken(
     """In each way that it is written."""
     monkeypatch.setenv(cloud_client.ENDPOINT, address)
 
-    assert address == cloud_client.find_local_server()
+    assert address == cloud_client.find_tpu_test_server()
 
 
 def test_a_silent_metadata_server_has_no_credentials(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -67,7 +67,7 @@ def delete(compute: FakeCompute, name: str = "bert") -> list[bool]:
     client = connect(compute)
     queued, nodes = client.resources()
     plans = removal.find_deletion_plans(queued.items, nodes.items, name)
-    return [exhaust(removal.carry_out_plan(client, one, compute.clock))[1] for one in plans]
+    return [exhaust(removal.carry_out_deletion(client, one, compute.clock))[1] for one in plans]
 
 
 def rows(compute: FakeCompute) -> list[tuple[str, str, int, str]]:
@@ -245,7 +245,7 @@ def create_and_delete(compute: FakeCompute, client: ComputeClient) -> None:
     create(compute, asked("v6e-16"), client=client)
     queued, nodes = client.resources()
     (plan,) = removal.find_deletion_plans(queued.items, nodes.items, "bert")
-    exhaust(removal.carry_out_plan(client, plan, compute.clock))
+    exhaust(removal.carry_out_deletion(client, plan, compute.clock))
 
 
 @pytest.mark.parametrize("after", [False, True], ids=["before", "after"])
@@ -267,7 +267,7 @@ def test_crash_at_any_change_loses_nothing(compute: FakeCompute, at: int, after:
     compute.clock.sleep(700)
     queued, nodes = fresh.resources()
     for plan in removal.find_deletion_plans(queued.items, nodes.items, "bert"):
-        assert exhaust(removal.carry_out_plan(fresh, plan, compute.clock))[1]
+        assert exhaust(removal.carry_out_deletion(fresh, plan, compute.clock))[1]
     exhaust(reconcile_ledger(fresh, compute.clock))
     assert [f"zones/{ZONE}/instances/colleague"] == [*compute.existing()]
     assert [] == ledger.read_ledger()
@@ -335,7 +335,7 @@ def test_both_apis_are_one_list(compute: FakeCompute) -> None:
         queued, nodes = both.resources()
         plans = removal.find_deletion_plans(queued.items, nodes.items, "bert")
         apis = [plan.api for plan in plans]
-        exhaust(removal.carry_out_plan(both, plans[apis.index("compute")], compute.clock))
+        exhaust(removal.carry_out_deletion(both, plans[apis.index("compute")], compute.clock))
 
         assert {("cloud-tpu", 8, True), ("compute", 4, False)} == {
             (row.api, row.chips, row.made_here) for row in seen.rows

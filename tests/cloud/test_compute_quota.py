@@ -12,7 +12,7 @@ from tpustarter.cloud.api.project_and_zone import Project
 from tpustarter.cloud.api.rest_client import RestClient
 from tpustarter.cloud.create.tpu_request import parse_type
 from tpustarter.cloud.doctor import compute_quota, diagnosis
-from tpustarter.cloud.doctor.credential_check import make_anonymous
+from tpustarter.cloud.doctor.credential_check import make_anonymous_credentials
 from tpustarter.cloud.doctor.project_answers import ProjectAnswer
 from tpustarter.cloud.doctor.wanted_tpu import WantedTpu
 
@@ -48,7 +48,7 @@ def ask(kind: str, metrics: list[Any], instances: Any = ()) -> ProjectAnswer:
         google.answers[f"{INSTANCES}/{rest}"] = {"items": {}}
     with serving(google) as address:
         subject = WantedTpu(Project(PROJECT, "a test"), ZONE, parse_type(kind))
-        client = RestClient(make_anonymous(), address=address)
+        client = RestClient(make_anonymous_credentials(), address=address)
         return compute_quota.examine_compute_quota(subject, client)
 
 

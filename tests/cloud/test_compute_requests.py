@@ -212,7 +212,7 @@ def pick(whole: Any, like: Any) -> Any:
 def test_several_slices_are_refused(name: str, hint: str) -> None:
     """The Cloud TPU API makes them with one request, if it makes that TPU at all."""
     with pytest.raises(Problem) as caught:
-        compute_requests.require_supported(replace(asked(name), name="bert", slices=2))
+        compute_requests.require_supported_request(replace(asked(name), name="bert", slices=2))
 
     assert caught.value.hint
     assert hint in caught.value.hint

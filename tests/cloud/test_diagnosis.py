@@ -357,7 +357,7 @@ def test_missing_credentials_exit_77() -> None:
     """The command that makes some is the fix."""
 
     def find() -> Any:
-        raise api_errors.make_problem(
+        raise api_errors.make_cloud_problem(
             None, "Your default credentials were not found.", "no credentials"
         )
 

@@ -202,7 +202,7 @@ def test_a_server_elsewhere_is_refused(address: str, monkeypatch: pytest.MonkeyP
     monkeypatch.setenv(rest_client.ENDPOINT, address)
 
     with pytest.raises(Problem, match="expected an address of this machine"):
-        rest_client.find_local_server()
+        rest_client.find_rest_test_server()
 
 
 def test_addresses_of_this_machine_are_taken(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -210,4 +210,4 @@ def test_addresses_of_this_machine_are_taken(monkeypatch: pytest.MonkeyPatch) ->
     for address in ("127.0.0.1:80", "localhost:80", "[::1]:80"):
         monkeypatch.setenv(rest_client.ENDPOINT, address)
 
-        assert address == rest_client.find_local_server()
+        assert address == rest_client.find_rest_test_server()

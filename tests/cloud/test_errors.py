@@ -85,7 +85,7 @@ def test_every_row_has_recorded_text_and_its_kind() -> None:
 def test_variants_of_text_match_same_row(name: str) -> None:
     """Other names, limits, quotes and line breaks change nothing, with and without a code."""
     for text in VARIANTS[name]:
-        with_code = api_errors.make_problem(
+        with_code = api_errors.make_cloud_problem(
             MET[name].code, text, "Google Cloud did not create `bert`"
         )
         as_text = api_errors.match_failure(text, None)
@@ -147,7 +147,8 @@ def test_exit_codes_separate_retry_denied_and_bad_request() -> None:
     }
 
     assert codes == {
-        row.kind: api_errors.make_problem(None, row.example, "x").code for row in ROWS.values()
+        row.kind: api_errors.make_cloud_problem(None, row.example, "x").code
+        for row in ROWS.values()
     }
 
 
@@ -192,13 +193,13 @@ def test_installed_command_shows_error_without_traceback() -> None:
 
 def test_zone_and_name_from_text_complete_command() -> None:
     """The first fix can be pasted, with the zone, name or project of Google's own text."""
-    zone = api_errors.make_problem(
+    zone = api_errors.make_cloud_problem(
         3, "the accelerator v4-128 was not found in zone us-west4-a", "x"
     )
-    name = api_errors.make_problem(
+    name = api_errors.make_cloud_problem(
         6, "Resource 'projects/p/locations/z/nodes/ann' already exists", "x"
     )
-    api = api_errors.make_problem(7, VARIANTS["api-or-zone-access"][0], "x")
+    api = api_errors.make_cloud_problem(7, VARIANTS["api-or-zone-access"][0], "x")
 
     assert "`tpustarter tpu types --zone us-west4-a`" == zone.hint
     assert ("tpustarter tpu show ann", "tpustarter tpu delete ann") == name.fixes[:2]
@@ -210,7 +211,7 @@ def test_unsafe_words_never_enter_command(name: str) -> None:
     """Google's text is foreign: nothing of it that a shell would act on is offered as a command."""
     text = f"Billing account for project '{name}' is not found."
 
-    for fix in api_errors.make_problem(9, text, "x").fixes:
+    for fix in api_errors.make_cloud_problem(9, text, "x").fixes:
         assert name not in fix
 
 
@@ -230,7 +231,7 @@ def test_error_info_reason_matches_changed_words() -> None:
         client = TpuClient(PROJECT.name, channel=channel(cloud), clock=cloud.clock)
         cloud.faults["ListNodes"] = [Fault(7, "This API is off.", details=(detail,))]
         problem = raised_by(client.nodes)
-    as_operation = api_errors.make_problem(7, "This API is off.", "x", [packed])
+    as_operation = api_errors.make_cloud_problem(7, "This API is off.", "x", [packed])
 
     assert "api-or-zone-access" == (problem.failure and problem.failure.id)
     assert "`gcloud services enable tpu.googleapis.com --project=4711`" == problem.hint
@@ -245,7 +246,7 @@ def test_details_that_cannot_be_read_are_left_out() -> None:
     foreign = any_pb2.Any(type_url="type.googleapis.com/somebody.Else", value=b"x")
     module = any_pb2.Any(type_url="type.googleapis.com/google.rpc.DESCRIPTOR", value=b"x")
 
-    problem = api_errors.make_problem(
+    problem = api_errors.make_cloud_problem(
         13, "no", "it failed", [broken, foreign, module, object(), None]
     )
 
@@ -257,7 +258,7 @@ def test_google_text_is_one_bounded_printable_line() -> None:
     """A web page of a proxy, or an escape sequence, does not take over the terminal."""
     page = "<!DOCTYPE html>\x1b[2J\r\nhint: run this\n" + "x" * 100_000
 
-    detail = api_errors.make_problem(14, page, "Google Cloud did not list the nodes").detail
+    detail = api_errors.make_cloud_problem(14, page, "Google Cloud did not list the nodes").detail
 
     assert "\n" not in detail
     assert "\x1b" not in detail
@@ -275,14 +276,14 @@ def test_long_hostile_text_is_matched_quickly() -> None:
         " ",
     ):
         with in_bounded_time():
-            api_errors.make_problem(8, piece * 20_000, "x")
+            api_errors.make_cloud_problem(8, piece * 20_000, "x")
 
 
 def test_fixes_are_either_commands_or_sentences() -> None:
     """A command in a fix can be copied as a whole."""
     for row in ROWS.values():
         for fix in row.fix:
-            if known_failures.is_command(fix):
+            if known_failures.is_fix_command(fix):
                 assert shlex.split(fix)[0] in ("gcloud", "tpustarter", "ssh-add", "eval"), fix
                 assert not re.search(r"[.;,`]( |$)", fix), fix
             else:

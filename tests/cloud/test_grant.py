@@ -111,7 +111,7 @@ def test_chips_in_use_are_counted_once() -> None:
     paid = TpuNode("p", "us-east1-d", "d", "v6e-8", "READY", tier="on-demand")
     in_use = [queued("a", 32), node, other, elsewhere, paid]
 
-    assert 48 == trc_grant.chips_in_use(in_use, GRANT.allowances[:1])
+    assert 48 == trc_grant.count_chips_in_use(in_use, GRANT.allowances[:1])
     assert judge(wanted("v6e-16"), in_use).is_free
     judgement = judge(wanted("v6e-32"), in_use)
     assert ("chips", 16) == (judgement.reason, judgement.left)
@@ -122,15 +122,15 @@ def test_each_slice_of_a_multislice_counts() -> None:
     """Its type is that of one slice."""
     in_use = [queued("m", 16, nodes=("m-0", "m-1", "m-2"))]
 
-    assert 48 == trc_grant.chips_in_use(in_use, GRANT.allowances)
+    assert 48 == trc_grant.count_chips_in_use(in_use, GRANT.allowances)
 
 
 def test_held_quota_counts_and_unknown_type_is_unknown() -> None:
     """A suspended request still holds its chips."""
-    assert 8 == trc_grant.chips_in_use([queued("s", 8, "SUSPENDED")], GRANT.allowances)
+    assert 8 == trc_grant.count_chips_in_use([queued("s", 8, "SUSPENDED")], GRANT.allowances)
     strange = queued("x", 8, type="v99-8")
 
-    assert trc_grant.chips_in_use([strange], GRANT.allowances) is None
+    assert trc_grant.count_chips_in_use([strange], GRANT.allowances) is None
     assert judge(wanted(), [strange]).left is None
 
 

@@ -11,7 +11,7 @@ from tests.support.fake_google import PROJECT, FakeGoogle, disabled, serving
 from tpustarter.cloud.api import infra_health, rest_client
 from tpustarter.cloud.api.infra_health import UnhealthyTpu
 from tpustarter.cloud.api.rest_client import RestClient, UnansweredError
-from tpustarter.cloud.doctor.credential_check import make_anonymous
+from tpustarter.cloud.doctor.credential_check import make_anonymous_credentials
 
 NOW = datetime(2026, 11, 30, 12, 0, tzinfo=timezone.utc)
 PATH = f"{rest_client.MONITORING}/v3/projects/{PROJECT}/timeSeries"
@@ -44,7 +44,7 @@ def ask(answer: Any) -> list[UnhealthyTpu]:
     google = FakeGoogle()
     google.answers[PATH] = answer
     with serving(google) as address:
-        client = RestClient(make_anonymous(), address=address)
+        client = RestClient(make_anonymous_credentials(), address=address)
         return infra_health.fetch_unhealthy_tpus(client, PROJECT, NOW)
 
 

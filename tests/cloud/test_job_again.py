@@ -32,9 +32,9 @@ from tpustarter.cloud.jobs import (
     job_records,
     job_start,
 )
-from tpustarter.cloud.jobs.job_connection import TypedRoute
+from tpustarter.cloud.jobs.job_connection import TypedConnection
 from tpustarter.cloud.jobs.job_run import TpuJob
-from tpustarter.cloud.jobs.job_start import JobOrder
+from tpustarter.cloud.jobs.job_start import JobRequest
 from tpustarter.core.problem import Problem
 
 needs_tmux = pytest.mark.skipif(
@@ -116,10 +116,10 @@ def site(
         compute.scripts = [AT_ONCE] * 2
         client = connect(compute)
         exhaust(TpuCreation(client, PROJECT, compute.clock).run([asked]))
-        workers, route = job_connection.find_workers(client, PROJECT, "bert", TypedRoute(ZONE))
-        order = JobOrder("bert", (WAIT,), again=1)
+        workers, route = job_connection.find_workers(client, PROJECT, "bert", TypedConnection(ZONE))
+        order = JobRequest("bert", (WAIT,), again=1)
         job = TpuJob(job_start.make_record(order, workers, route), workers, route)
-        job_end.keep_request(client, job)
+        job_end.save_tpu_request(client, job)
         job.pack(job_files.find_job_files(code))
         exhaust(job_start.start_job(job, None))
         kind = "instances" if tpu.hosts == 1 else "instanceGroupManagers"
@@ -176,10 +176,10 @@ def test_tpu_of_another_program_is_refused() -> None:
         client = connect(compute)
         job = _make_job(client)
         with pytest.raises(Problem):
-            job_end.keep_request(client, job)
+            job_end.save_tpu_request(client, job)
 
 
 def _make_job(client: ComputeClient) -> TpuJob:
-    workers, route = job_connection.find_workers(client, PROJECT, "bert", TypedRoute(ZONE))
-    record = job_start.make_record(JobOrder("bert", ("true",), again=1), workers, route)
+    workers, route = job_connection.find_workers(client, PROJECT, "bert", TypedConnection(ZONE))
+    record = job_start.make_record(JobRequest("bert", ("true",), again=1), workers, route)
     return TpuJob(record, workers, route)

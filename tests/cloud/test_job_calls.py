@@ -22,7 +22,12 @@ from tests.support.processes import is_running, until
 from tpustarter.cloud.api.project_and_zone import Project
 from tpustarter.cloud.api.resources import TpuNode
 from tpustarter.cloud.api.workers import Worker
-from tpustarter.cloud.jobs.worker_calls import AnswerFrame, CallError, Route, WorkerCall
+from tpustarter.cloud.jobs.worker_calls import (
+    AnswerFrame,
+    CallError,
+    ConnectionSettings,
+    WorkerCall,
+)
 
 NODE = TpuNode("my-project", "us-central1-b", "bert", "v6e-8", "READY", workers=1)
 WORKER = Worker(NODE, 0, "w0")
@@ -57,7 +62,7 @@ class Far:
         path = self.home.parent / "payload"
         path.write_bytes(payload)
         fields = {"do": do, "job": JOB, "number": number, **more}
-        route = Route(Project("my-project", ""), str(self.program))
+        route = ConnectionSettings(Project("my-project", ""), str(self.program))
         call = WorkerCall(route, WORKER, fields, path)
         try:
             return list(call.frames())
@@ -77,10 +82,10 @@ class Far:
 
     def begin(self, *command: str, number: int = 0) -> list[AnswerFrame]:
         """Send a folder, and start a command in it."""
-        from tpustarter.cloud.jobs.worker_calls import read_program
+        from tpustarter.cloud.jobs.worker_calls import read_worker_program
 
         self.place(pack(train="echo"), number, command=command)
-        return self.call("begin", number=number, source=read_program(), path=[])
+        return self.call("begin", number=number, source=read_worker_program(), path=[])
 
     def follow(self, number: int = 0, offset: int = 0) -> tuple[bytes, dict[str, Any]]:
         """Return the rest of the log, and the end."""

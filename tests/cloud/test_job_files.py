@@ -118,9 +118,9 @@ def test_too_large_folder_names_its_files(tmp_path: Path) -> None:
     (tmp_path / "large").write_bytes(b"x" * 5000)
     files = job_files.find_job_files(tmp_path)
 
-    job_files.require_size(files, 5001)
+    job_files.require_size_within_limit(files, 5001)
     with pytest.raises(Problem) as raised:
-        job_files.require_size(files, 5000)
+        job_files.require_size_within_limit(files, 5000)
     assert raised.value.detail.splitlines()[1].endswith("'large'")
 
 

@@ -24,10 +24,10 @@ from tpustarter.cloud.billing.ledger import LedgerEntry
 from tpustarter.cloud.create import tpu_request
 from tpustarter.cloud.jobs import job_files, job_handover
 from tpustarter.cloud.jobs.job_handover import HandedJob
-from tpustarter.cloud.jobs.job_start import JobOrder
+from tpustarter.cloud.jobs.job_start import JobRequest
 from tpustarter.core.problem import Problem
 from tpustarter.machine import tpus
-from tpustarter.setup.environment.worker_environment import make_environment
+from tpustarter.setup.environment.worker_environment import make_worker_environment
 
 OTHER_TOOLS = os.environ.get("TPUSTARTER_OTHER_TOOLS_PYTHON")
 needs_other_tools = pytest.mark.skipif(
@@ -41,7 +41,7 @@ TYPES = {
     "jobset": ("v4-8", "v5e-1", "v5e-8", "v5e-16", "v5p-128", "v6e-8", "v6e-16", "tpu7x-8"),
 }
 """Types that each tool knows: on one host and on several."""
-ORDER = JobOrder("bert", ("python3", "train.py", "--name", "it's a test"))
+ORDER = JobRequest("bert", ("python3", "train.py", "--name", "it's a test"))
 ENTRY = LedgerEntry(
     *("my-project", "us-east5-a", "bert", "v6e-16", 16, "spot", "2026-11-22T16:00:00+00:00")
 )
@@ -57,12 +57,12 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def handed(type_name: str, order: JobOrder = ORDER, **more: Any) -> HandedJob:
+def handed(type_name: str, order: JobRequest = ORDER, **more: Any) -> HandedJob:
     """Return a job with the environment of JAX."""
     job = HandedJob(
         order,
         job_files.find_job_files(Path()),
-        make_environment("jax"),
+        make_worker_environment("jax"),
         tpu_request.parse_type(type_name),
         "my-project",
         "us-east5-a",

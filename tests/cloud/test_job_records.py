@@ -21,7 +21,7 @@ from tpustarter.cloud.jobs import job_end, job_records
 from tpustarter.cloud.jobs.job_connection import ListedJob
 from tpustarter.cloud.jobs.job_records import JobLog, JobRecord
 from tpustarter.cloud.jobs.job_run import TpuJob, WorkerJobState
-from tpustarter.cloud.jobs.worker_calls import Route
+from tpustarter.cloud.jobs.worker_calls import ConnectionSettings
 from tpustarter.core import state
 from tpustarter.core.problem import Problem
 
@@ -192,7 +192,7 @@ def test_new_tpu_gets_the_same_job() -> None:
     record = replace(RECORD, again=2, spent_usd=1.5)
     record.log_folder.mkdir(parents=True)
     record.archive.write_bytes(b"code")
-    job = TpuJob(record, [Worker(NODE, 0, "w0")], Route(None, ""))  # type: ignore[arg-type]
+    job = TpuJob(record, [Worker(NODE, 0, "w0")], ConnectionSettings(None, ""))  # type: ignore[arg-type]
 
     job_end.move_job(job, [Worker(NODE, 0, "w0")])
 

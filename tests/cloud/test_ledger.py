@@ -126,7 +126,7 @@ def test_a_corrupt_ledger_is_put_aside_and_shown(text: str) -> None:
     file().write_text(text)
 
     assert [] == ledger.read_ledger()
-    (aside,) = ledger.list_unreadable()
+    (aside,) = ledger.list_unreadable_files()
     assert text == aside.read_text()
     ledger.add_ledger_entry(entry())
     assert ["bert"] == [one.name for one in ledger.read_ledger()]

@@ -74,7 +74,7 @@ def test_force_is_used_for_requests_with_nodes(cloud: ZonesCloud, state: str, fo
     walk(cloud, [asked()], wait=False)
     one = doomed(cloud)
     (command,) = one.commands(PROJECT)
-    _, is_gone = exhaust(removal.carry_out_plan(WatchedClient(cloud), one, cloud.clock))
+    _, is_gone = exhaust(removal.carry_out_deletion(WatchedClient(cloud), one, cloud.clock))
 
     assert is_gone
     assert [force] == forces(cloud)
@@ -90,7 +90,7 @@ def test_deletion_waits_until_state_allows(cloud: ZonesCloud, state: str) -> Non
     cloud.scripts[FIRST] = [(((0, state), (300, following)), None)]
     walk(cloud, [asked()], wait=False)
     events, is_gone = exhaust(
-        removal.carry_out_plan(WatchedClient(cloud), doomed(cloud), cloud.clock)
+        removal.carry_out_deletion(WatchedClient(cloud), doomed(cloud), cloud.clock)
     )
 
     assert is_gone
@@ -107,7 +107,7 @@ def test_deletion_without_wait_is_not_sent_while_refused(cloud: ZonesCloud) -> N
     cloud.scripts[FIRST] = [(((0, "PROVISIONING"),), None)]
     walk(cloud, [asked()], wait=False)
     (kept,), is_gone = exhaust(
-        removal.carry_out_plan(WatchedClient(cloud), doomed(cloud), cloud.clock, wait=False)
+        removal.carry_out_deletion(WatchedClient(cloud), doomed(cloud), cloud.clock, wait=False)
     )
 
     assert isinstance(kept, RequestMayExist)
@@ -125,7 +125,7 @@ def test_request_provisioned_after_display_is_deleted_by_force(cloud: ZonesCloud
     one = doomed(cloud)
     (made,) = cloud.made.values()
     made.steps = (*NEVER, (60, "PROVISIONING"), (300, "ACTIVE"))
-    _, is_gone = exhaust(removal.carry_out_plan(WatchedClient(cloud), one, cloud.clock))
+    _, is_gone = exhaust(removal.carry_out_deletion(WatchedClient(cloud), one, cloud.clock))
 
     assert is_gone
     assert [False, True] == forces(cloud)
@@ -137,7 +137,7 @@ def test_already_deleted_tpu_counts_as_deleted(cloud: ZonesCloud) -> None:
     walk(cloud, [asked()])
     one = doomed(cloud)
     cloud.made.clear()
-    events, is_gone = exhaust(removal.carry_out_plan(WatchedClient(cloud), one, cloud.clock))
+    events, is_gone = exhaust(removal.carry_out_deletion(WatchedClient(cloud), one, cloud.clock))
 
     assert is_gone
     assert f"RequestGone {FIRST}" == told(events)[-1]
@@ -150,7 +150,7 @@ def test_lost_answer_finds_deletion(cloud: ZonesCloud, carried_out: bool) -> Non
     walk(cloud, [asked()])
     one = doomed(cloud)
     cloud.faults["DeleteQueuedResource"] = [Fault(14, "Socket closed", after=carried_out)]
-    happening = removal.carry_out_plan(WatchedClient(cloud), one, cloud.clock)
+    happening = removal.carry_out_deletion(WatchedClient(cloud), one, cloud.clock)
     if carried_out:
         assert exhaust(happening)[1]
         assert set() == in_ledger()
@@ -168,7 +168,7 @@ def test_slow_deletion_stays_in_ledger(cloud: ZonesCloud) -> None:
     cloud.delete_s = 5000
     one = doomed(cloud)
     before = cloud.clock.now()
-    events, is_gone = exhaust(removal.carry_out_plan(WatchedClient(cloud), one, cloud.clock))
+    events, is_gone = exhaust(removal.carry_out_deletion(WatchedClient(cloud), one, cloud.clock))
 
     assert not is_gone
     assert f"RequestMayExist {FIRST}" == told(events)[-1]
@@ -182,11 +182,11 @@ def test_foreign_deletion_is_in_ledger_while_running(cloud: ZonesCloud) -> None:
     one = doomed(cloud, "colleague")
     cloud.faults["DeleteQueuedResource"] = [Fault(7, "Permission denied")]
     with pytest.raises(CloudProblem):
-        exhaust(removal.carry_out_plan(WatchedClient(cloud), one, cloud.clock))
+        exhaust(removal.carry_out_deletion(WatchedClient(cloud), one, cloud.clock))
     assert set() == in_ledger()
 
     cloud.delete_s = 5000
-    exhaust(removal.carry_out_plan(WatchedClient(cloud), one, cloud.clock, wait=False))
+    exhaust(removal.carry_out_deletion(WatchedClient(cloud), one, cloud.clock, wait=False))
     assert {(FIRST, "colleague")} == in_ledger()
 
 
@@ -194,7 +194,7 @@ def test_node_without_request_is_deleted_alone(cloud: ZonesCloud) -> None:
     """Others of the zone stay."""
     full, other = node(cloud, "lonely"), node(cloud, "other")
     one = doomed(cloud, "lonely")
-    _, is_gone = exhaust(removal.carry_out_plan(WatchedClient(cloud), one, cloud.clock))
+    _, is_gone = exhaust(removal.carry_out_deletion(WatchedClient(cloud), one, cloud.clock))
 
     assert is_gone
     assert [other] == [*cloud.nodes]
@@ -215,7 +215,7 @@ def test_leftovers_are_unrecoverable_requests(cloud: ZonesCloud) -> None:
     node(cloud, "f", "PREEMPTED")
     node(cloud, "g", "READY")
     client = WatchedClient(cloud)
-    found = removal.plan_leftovers(client.queued_resources().items, client.nodes().items)
+    found = removal.plan_leftover_deletions(client.queued_resources().items, client.nodes().items)
 
     assert ["a", "b", "f"] == [one.name for one in found]
 
@@ -227,7 +227,7 @@ def test_multislice_is_deleted_with_its_nodes(cloud: ZonesCloud) -> None:
 
     assert "bert" == one.name
     assert ["bert-0", "bert-1", "bert-2"] == [row.name for row in one.nodes]
-    _, is_gone = exhaust(removal.carry_out_plan(WatchedClient(cloud), one, cloud.clock))
+    _, is_gone = exhaust(removal.carry_out_deletion(WatchedClient(cloud), one, cloud.clock))
     assert is_gone
     assert {} == cloud.existing()
 

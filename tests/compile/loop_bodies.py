@@ -18,7 +18,7 @@ from tpustarter.probe.rehearse.collectives import (
     split_sections,
 )
 from tpustarter.probe.rehearse.hlo_text import (
-    measure_shape,
+    count_shape_bytes,
     parse_integers,
     parse_memory_space,
 )
@@ -127,7 +127,7 @@ def _operands(line: HloInstruction, body: dict[str, HloInstruction]) -> list[Hlo
 
 def _bytes(shape: str, *, anywhere: bool = False) -> int:
     """Return the bytes an array takes in the large memory; nothing for a small one."""
-    _, laid_out = measure_shape(shape) or (0, 0)
+    _, laid_out = count_shape_bytes(shape) or (0, 0)
     return laid_out if laid_out >= SMALL and (anywhere or not parse_memory_space(shape)) else 0
 
 
@@ -167,7 +167,7 @@ def _exchanges(
     if op in COLLECTIVES:
         shapes = [line.shape, *(operand.shape for operand in _operands(line, body))]
         pairs = [
-            measure_shape(shape) or (0, 0) for text in shapes for shape in _ARRAY.findall(text)
+            count_shape_bytes(shape) or (0, 0) for text in shapes for shape in _ARRAY.findall(text)
         ]
         yield op, max(nbytes for nbytes, _ in pairs)
         return

@@ -16,7 +16,7 @@ import tpustarter
 from tests.support.stub_compiler import SAMPLES, make_compiler
 from tpustarter.machine import tpus
 from tpustarter.machine.machine import Machine
-from tpustarter.machine.memory import available_bytes
+from tpustarter.machine.memory import available_memory_bytes
 from tpustarter.probe.rehearse import exports, stablehlo_compiler
 from tpustarter.probe.rehearse.exports import LoweringJob
 from tpustarter.rehearsal.compile import lowering
@@ -397,4 +397,4 @@ def test_available_memory_is_read_from_system(name: str, tmp_path: Path) -> None
         (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / path).write_text(text)
 
-    assert expected == available_bytes(Machine(tmp_path, {}))
+    assert expected == available_memory_bytes(Machine(tmp_path, {}))

@@ -31,10 +31,10 @@ from tests.support.tutor import is_alive
 from tpustarter.checking.results.results import UsedDevices
 from tpustarter.core.problem import ExitCode, Problem
 from tpustarter.learning.content.blocks import Block, list_blocks
-from tpustarter.learning.run.batch_run import BatchRun
 from tpustarter.learning.run.block_output import MAX_CHARACTERS, OutputChunk
 from tpustarter.learning.run.block_results import BlockResult
 from tpustarter.learning.run.lesson_process import EarlierBlockStarted
+from tpustarter.learning.run.lessons_run import LessonsRun
 from tpustarter.running import lease
 
 LIMIT = "timeout=3"
@@ -711,7 +711,7 @@ def test_whole_lesson_run_restores_names_after_crash(tmp_path: Path) -> None:
     text = fence("x = 1\nprint('made x')", "made x")
     text += fence("import os\nos._exit(1)", name="two") + fence("print(x)", "1", name="three")
     lesson = make_lesson(tmp_path, text)
-    practice = BatchRun([lesson], python=sys.executable)
+    practice = LessonsRun([lesson], python=sys.executable)
     printed = "".join(one.text for one in practice.events() if isinstance(one, OutputChunk))
     results = practice.results[lesson.id]
 

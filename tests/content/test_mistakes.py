@@ -175,7 +175,7 @@ def test_unusable_row_is_one_error(tmp_path: Path) -> None:
     file = tmp_path / "mistakes.yml"
     file.write_text("- {error: '(', means: a, fix: b, source: c}\n")
     with pytest.raises(Problem, match=r"the row `1`.*is no pattern"):
-        program_mistakes.read_mistakes(file)
+        program_mistakes.read_program_mistakes(file)
 
 
 @pytest.mark.parametrize(

@@ -78,7 +78,7 @@ def test_row_has_valid_patterns_and_links(row: KnownFailure) -> None:
     for fix in all_fixes(row):
         # A sentence that ends with an address has no full stop, so that it can be copied.
         ends = fix.endswith((".", "`")) or "https://" in fix.split()[-1]
-        assert ends or known_failures.is_command(fix), fix
+        assert ends or known_failures.is_fix_command(fix), fix
     assert set(row.fix_in) <= {"jax", "torch_xla", "tensorflow"}
 
 

@@ -109,7 +109,9 @@ def test_unreadable_lessons_leave_other_explanations(tmp_path: Path) -> None:
 def test_shipped_lessons_name_errors() -> None:
     """Of three frameworks, and what a guard of transfers raises."""
     rows = [
-        row for lesson in content.read_lessons() for row in lesson_failures.list_mistakes(lesson)
+        row
+        for lesson in content.read_lessons()
+        for row in lesson_failures.list_lesson_failures(lesson)
     ]
 
     assert {"jax", "pytorch", "tensorflow", "setup", "slices"} <= {

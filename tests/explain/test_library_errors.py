@@ -311,7 +311,7 @@ def test_command_acts_on_named_python_only(fix: str, named: str, unnamed: str) -
     """Else on none: the Python that is active here may be another one."""
     assert named == program_python.fill_in_python(fix, "/v/bin/python")
     assert unnamed == program_python.fill_in_python(fix, "")
-    assert not unnamed.startswith("In ") or not known_failures.is_command(unnamed)
+    assert not unnamed.startswith("In ") or not known_failures.is_fix_command(unnamed)
 
 
 def test_unusable_library_row_is_named(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from tpustarter.core.problem import Problem
 from tpustarter.learning.content import lesson_text, markdown, notebook, tutorial_claims
 from tpustarter.learning.content.blocks import parse_lesson
 from tpustarter.learning.content.paths import read_paths
-from tpustarter.learning.lint import lesson_problems
+from tpustarter.learning.lint import lesson_mistakes
 from tpustarter.learning.progress.lesson_progress import LessonProgress
 from tpustarter.learning.search.passages import SearchSources
 from tpustarter.learning.search.search import SearchLibrary
@@ -167,7 +167,7 @@ def test_linter_names_mistakes_of_broken_lessons(data: bytes) -> None:
         path = Path(folder) / "made/01-x.md"
         path.parent.mkdir()
         path.write_bytes(data)
-        for complaint in lesson_problems.list_problems(Path(folder)):
+        for complaint in lesson_mistakes.list_lesson_mistakes(Path(folder)):
             escape_text(complaint)
 
 

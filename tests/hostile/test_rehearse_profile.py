@@ -89,9 +89,9 @@ def test_run_installs_compiler_used_only_by_rehearsal(
         None, {"PATH": "", "HOME": str(tmp_path)}, tmp_path
     )
     assert python not in [one.path for one in (chosen, *others)]
-    assert (environments.find_proved(), setup.folder) == (
+    assert (environments.find_proved_environment(), setup.folder) == (
         None,
-        environments.find_proved(environments.COMPILES),
+        environments.find_proved_environment(environments.COMPILES),
     )
     before = calls(tmp_path / "tools")
     again = make(tmp_path, "rehearse")
@@ -106,7 +106,7 @@ def test_compiler_profile_outranks_active_environment(tmp_path: Path) -> None:
     run(setup)
     active = make_compiler(tmp_path / "active")
     env = {"VIRTUAL_ENV": str(tmp_path / "active"), "PATH": ""}
-    found = [one.path for one in interpreters.find_with_libtpu(env, tmp_path)]
+    found = [one.path for one in interpreters.find_pythons_with_libtpu(env, tmp_path)]
 
     assert [setup.folder / "bin/python", active] == found
     assert active == compiler.find_compiler(str(active), host.Machine(env=env))
@@ -123,8 +123,8 @@ def test_both_profiles_live_side_by_side(tmp_path: Path) -> None:
     assert "its place among the environments that `tpustarter rehearse` looks for" in removed
     list(make(tmp_path, "rehearse").undo())
     assert (made["jax"].folder, None) == (
-        environments.find_proved(),
-        environments.find_proved(environments.COMPILES),
+        environments.find_proved_environment(),
+        environments.find_proved_environment(environments.COMPILES),
     )
     assert "rehearsal" not in state.load_state(environments.STATE)
     assert not made["rehearse"].folder.exists()
@@ -132,8 +132,8 @@ def test_both_profiles_live_side_by_side(tmp_path: Path) -> None:
     run(make(tmp_path, "rehearse"))
     list(make(tmp_path).undo())
     assert (None, made["rehearse"].folder) == (
-        environments.find_proved(),
-        environments.find_proved(environments.COMPILES),
+        environments.find_proved_environment(),
+        environments.find_proved_environment(environments.COMPILES),
     )
 
 
@@ -181,7 +181,7 @@ def test_a_compiler_that_does_not_compile_proves_nothing(
     again = "`tpustarter rehearse jax.devices_visible --tpu v5e-1 --compiler ~/tpu-rehearse -v`"
     assert f"{again} shows all" in ended.step.note
     assert ExitCode.FAILED == setup.exit_code
-    assert environments.find_proved(environments.COMPILES) is None
+    assert environments.find_proved_environment(environments.COMPILES) is None
     with pytest.raises(Problem, match="no Python found here has the TPU compiler"):
         compiler.find_compiler(None, host.Machine(env={"PATH": "", "HOME": str(tmp_path)}))
     assert ["done", "done", "done", "todo", "todo"] == states(make(tmp_path, "rehearse"))
@@ -233,7 +233,7 @@ def test_busy_chips_block_only_compiler_proof(used: dict[str, object], tmp_path:
     assert "a program uses the TPU" in setup.steps[3].note
     assert not any(isinstance(one, StepOutput) and "compiler " in one.text for one in events)
     assert ExitCode.INCONCLUSIVE == setup.exit_code
-    assert environments.find_proved(environments.COMPILES) is None
+    assert environments.find_proved_environment(environments.COMPILES) is None
     setup = make(idle, "rehearse", tools=TOOLS, **CHIPS)
     run(setup)
     assert ["done"] * 5 == states(setup), [step.note for step in setup.steps]
@@ -243,7 +243,7 @@ def test_unavailable_libtpu_starts_nothing(tmp_path: Path) -> None:
     """An older JAX that an installer would take there instead compiles for no TPU."""
     profile = setup_profiles.PROFILES["rehearse"]
     make(tmp_path, "rehearse", tools=TOOLS)
-    found = environment_facts.collect_facts(
+    found = environment_facts.collect_environment_facts(
         profile, tmp_path / "home/tpu-rehearse", _MACHINES[tmp_path], own=[]
     )
     lesson = steps.find_setup_lesson(profile)
@@ -329,6 +329,6 @@ def test_kill_during_proof_costs_only_proof(machine: host.Machine) -> None:
                 process.kill()
 
     assert -signal.SIGKILL == process.returncode
-    assert environments.find_proved(environments.COMPILES) is None
+    assert environments.find_proved_environment(environments.COMPILES) is None
     assert 0 == tpustarter_setup(machine, "rehearse", "--yes").returncode
     assert ["python", "venv", "pip"] == calls(tools_of(machine))

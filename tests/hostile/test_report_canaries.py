@@ -9,7 +9,7 @@ import pytest
 from tests.report.test_canaries import context, leaking, leaks, make_contexts
 from tests.support import report_machine as telling
 from tpustarter.report import make_report
-from tpustarter.report.collect.collectors import ReportContext
+from tpustarter.report.collect.collector import ReportContext
 
 __all__ = ["context"]
 

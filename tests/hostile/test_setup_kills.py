@@ -33,7 +33,7 @@ def test_kill_at_write_costs_at_most_one_step(
     assert 0 == done.returncode, done.stdout + done.stderr
     assert ["done"] * 5 == states(machine)
     assert len(told) <= 3
-    assert environments.find_proved() == Path(machine.env["HOME"], "tpu")
+    assert environments.find_proved_environment() == Path(machine.env["HOME"], "tpu")
     assert 0 == setup(machine, "--undo", "--yes").returncode
     assert not Path(machine.env["HOME"], "tpu").exists()
 
@@ -98,6 +98,6 @@ def test_kill_during_proof_repeats_proof_alone(machine: host.Machine) -> None:
                 process.kill()
 
     assert ["done", "done", "done", "todo", "todo"] == states(machine)
-    assert environments.find_proved() is None
+    assert environments.find_proved_environment() is None
     assert 0 == setup(machine, "--yes").returncode
     assert ["venv", "pip"] == calls(tools_of(machine))

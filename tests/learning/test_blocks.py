@@ -15,7 +15,7 @@ from tpustarter.core.content import Lesson
 from tpustarter.core.problem import Problem
 from tpustarter.learning.content import blocks, markdown
 from tpustarter.learning.content.paths import read_paths
-from tpustarter.learning.lint import lesson_problems
+from tpustarter.learning.lint import lesson_mistakes
 from tpustarter.learning.run.expected_output import ExpectedOutput, describe_mismatch
 
 FIRST_LINE = HEADER.count("\n") + 1
@@ -347,9 +347,9 @@ def test_each_rule_of_the_linter_can_fail(name: str, tmp_path: Path) -> None:
     old, new, said = BROKEN[name]
     sound = make_lesson(tmp_path, "END\n")
     text = sound.path.read_text()
-    assert [] == lesson_problems.lint_lessons([sound], {"host.chips"})
+    assert [] == lesson_mistakes.lint_lessons([sound], {"host.chips"})
     sound.path.write_text(text.replace(old, new))
-    found = lesson_problems.lint_lessons([content.read_lesson(sound.path)], {"host.chips"})
+    found = lesson_mistakes.lint_lessons([content.read_lesson(sound.path)], {"host.chips"})
 
     assert [line for line in found if said in line]
     assert all(line.startswith("made/01-sample.md:") for line in found)
@@ -363,7 +363,7 @@ def test_the_linter_sees_the_folder_as_a_whole(tmp_path: Path) -> None:
     (tmp_path / "glossary.md").write_text("# Glossary\n\nOops.\n")
     entry = "- {id: a, title: A, who: You., lessons: [made/nope, made/nope]}\n"
     (tmp_path / "paths.yml").write_text(entry * 2)
-    told = "\n".join(lesson_problems.list_problems(tmp_path))
+    told = "\n".join(lesson_mistakes.list_lesson_mistakes(tmp_path))
 
     for said in (
         "made/sample: 2 lessons have this id",
@@ -381,7 +381,7 @@ def test_linter_names_unreadable_glossary_and_its_link(tmp_path: Path) -> None:
     """It is named, and so is the link to it."""
     lesson = make_lesson(tmp_path, "[x](../glossary.md#x)\n")
     (tmp_path / "glossary.md").write_bytes(b"\xff")
-    told = lesson_problems.lint_lessons([lesson], set())
+    told = lesson_mistakes.lint_lessons([lesson], set())
 
     assert f"made/01-sample.md:{FIRST_LINE}: the link `../glossary.md#x` leads nowhere" in told
     assert "glossary.md: cannot be read" in told
@@ -393,7 +393,7 @@ def test_linter_checks_stages_of_path(tmp_path: Path) -> None:
     stages = f"Long: [{nine}], None: [], Twice: [a/a], a/b, Twice: [a/c], {'x' * 50}: [a/d]"
     text = f"- {{id: a, title: A, who: You., lessons: [{stages}]}}\n"
     (tmp_path / "paths.yml").write_text(text)
-    told = lesson_problems.list_problems(tmp_path)
+    told = lesson_mistakes.list_lesson_mistakes(tmp_path)
 
     assert [line for line in told if "stage" in line] == [
         "paths.yml: `a`: 9 lessons in the stage `Long`, expected 1 to 8",

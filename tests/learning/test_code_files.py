@@ -21,7 +21,7 @@ from tpustarter.core.content import Lesson
 from tpustarter.core.problem import Problem
 from tpustarter.learning.content import code_files, exercises, lesson_text, notebook
 from tpustarter.learning.content.blocks import list_blocks, parse_lesson
-from tpustarter.learning.lint import lesson_problems
+from tpustarter.learning.lint import lesson_mistakes
 from tpustarter.learning.progress.lesson_progress import LessonProgress
 from tpustarter.reproducing import reproducer_file, reproducer_run
 from tpustarter.reproducing.reproducer_run import ReproducerEnvironment
@@ -84,7 +84,7 @@ def test_linter_names_mistakes_of_files(tmp_path: Path) -> None:
     files = {"a.py": "import optax\n", "b.txt": "one\r\ntwo\r\n", "c.py": "x = (\n"}
     lesson = with_files(tmp_path, files=files)
     lesson = replace(lesson, header={**lesson.header, "code": [*files, "a.py", "gone.txt"]})
-    told = "\n".join(lesson_problems.lint_lessons([lesson], set()))
+    told = "\n".join(lesson_mistakes.lint_lessons([lesson], set()))
 
     assert "`a.py` imports `optax`, expected `optax` in the `packages`" in told
     assert "`b.txt` has other line ends" in told
@@ -101,13 +101,13 @@ def test_exercise_imports_lesson_files_also_in_editor(tmp_path: Path) -> None:
     lesson = with_files(tmp_path, files={"words.py": "COUNT = 2\n"})
     lesson = replace(lesson, header={**made.header, "code": ["words.py"]})
     [exercise] = exercises.read_exercises(lesson)
-    path = exercises.open_learner_file(exercise)
+    path = exercises.ensure_learner_file(exercise)
 
     assert "COUNT = 2\n" == path.with_name("words.py").read_text()
     assert [] == [*code_files.find_code_file_mistakes(lesson)]
     path.with_name("words.py").write_text("COUNT = 3\n")
-    exercises.open_learner_file(exercise)
-    exercises.open_learner_file(exercise)
+    exercises.ensure_learner_file(exercise)
+    exercises.ensure_learner_file(exercise)
     assert ["COUNT = 2\n", "COUNT = 3\n"] == [
         path.with_name(name).read_text() for name in ("words.py", "words.py.old")
     ]

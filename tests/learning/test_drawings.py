@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from tests.support.made_lessons import make_lesson, run_lesson
-from tpustarter.learning.drawings.array_layouts import ArrayLayout
+from tpustarter.learning.drawings.array_shardings import ArraySharding
 from tpustarter.learning.drawings.block_drawings import (
     BarChart,
     LinePlot,
@@ -105,7 +105,7 @@ def test_sharding_is_exported_as_parts_per_device(tmp_path: Path) -> None:
     curve, layout = result.drawings
     assert isinstance(curve, LinePlot)
     assert (3.0, 2.0) == curve.series["loss"]
-    assert isinstance(layout, ArrayLayout)
+    assert isinstance(layout, ArraySharding)
     assert ((8, 8), {"data": 2, "model": 4}, 8) == (layout.shape, layout.mesh, layout.count)
     assert ((4, 8), (6, 8)) == layout.parts[7]
     assert sorted(layout.parts) == sorted(layout.order)

@@ -17,7 +17,7 @@ from tpustarter.core.content import Lesson
 from tpustarter.core.problem import Problem
 from tpustarter.learning.content import exercises
 from tpustarter.learning.content.exercises import AnswerVerdict, Exercise
-from tpustarter.learning.progress import lesson_progress, progress_merge
+from tpustarter.learning.progress import lesson_progress, progress_transfer
 from tpustarter.learning.run.block_output import OutputChunk
 
 SHIPPED = '''"""Return the double.
@@ -182,10 +182,10 @@ def test_verdict_names_line_of_learner_code(exercise: Exercise) -> None:
 def test_copy_is_kept_when_exercise_starts_again(exercise: Exercise) -> None:
     """Nothing typed is lost."""
     assert exercises.read_exercise_state(exercise) == "new"
-    path = exercises.open_learner_file(exercise)
+    path = exercises.ensure_learner_file(exercise)
     path.write_text("my work")
 
-    assert path == exercises.open_learner_file(exercise)
+    assert path == exercises.ensure_learner_file(exercise)
     assert (exercises.read_exercise_state(exercise), path.read_text()) == ("begun", "my work")
 
 
@@ -209,7 +209,7 @@ def test_starting_again_keeps_typed_code(
     exercise: Exercise, typed: list[Any], kept: dict[str, Any]
 ) -> None:
     """Whatever differs is kept, once, and its place is returned; what is as shipped is not."""
-    path = exercises.open_learner_file(exercise)
+    path = exercises.ensure_learner_file(exercise)
     for one in typed:
         put(path, one)
         place = exercises.restart_exercise(exercise)
@@ -242,7 +242,7 @@ def held(path: Path, *, like: Any = None) -> Any:
 
 def test_exercise_starts_when_learner_types(exercise: Exercise) -> None:
     """Opening it, which writes the file, is not enough; nor is keeping what was there."""
-    path = exercises.open_learner_file(exercise)
+    path = exercises.ensure_learner_file(exercise)
     assert "new" == exercises.read_exercise_state(exercise)
     exercises.save_learner_code(exercise, exercises.read_learner_code(exercise)[0])
     assert "new" == exercises.read_exercise_state(exercise)
@@ -255,7 +255,7 @@ def test_exercise_starts_when_learner_types(exercise: Exercise) -> None:
 
 def test_verdict_of_learner_file_is_remembered(exercise: Exercise) -> None:
     """Right once stays right; an answer that is none of the learner's changes nothing."""
-    path = exercises.open_learner_file(exercise)
+    path = exercises.ensure_learner_file(exercise)
     list(judge(exercise, exercise.solution))
     assert exercises.read_exercise_state(exercise) == "new"
     list(judge(exercise, None))
@@ -279,7 +279,7 @@ def test_hints_come_one_by_one_and_are_counted(exercise: Exercise) -> None:
 def test_viewed_solution_is_remembered(exercise: Exercise) -> None:
     """After that a right answer still counts, a wrong one changes nothing."""
     assert exercises.reveal_solution(exercise) == exercise.solution
-    path = exercises.open_learner_file(exercise)
+    path = exercises.ensure_learner_file(exercise)
     list(judge(exercise, None))
     assert exercises.read_exercise_state(exercise) == "shown"
     path.write_text(exercise.solution)
@@ -291,10 +291,10 @@ def test_viewed_solution_is_remembered(exercise: Exercise) -> None:
 def test_exercises_done_on_another_machine_are_added(exercise: Exercise) -> None:
     """The newer entry of each counts."""
     exercises.reveal_next_hint(exercise)
-    exported = progress_merge.make_progress_export()
+    exported = progress_transfer.make_progress_export()
     fields = exported["lessons"]["made/sample"]["exercises"]
     fields["double"] = {"status": "pass", "hints": 2, "when": "2999-01-01T00:00:00+00:00"}
-    progress_merge.merge_export(exported)
+    progress_transfer.merge_progress_export(exported)
 
     assert (exercises.read_exercise_state(exercise), exercises.count_given_hints(exercise)) == (
         "pass",
@@ -308,13 +308,13 @@ def test_next_exercise_is_first_open_after_current(tmp_path: Path) -> None:
     for name in names:
         shipped(tmp_path, name)
     first, double, last = exercises.read_exercises(lesson_with(tmp_path, *names))
-    assert exercises.find_next_open(double) == last
-    assert exercises.find_next_open(last) == first
+    assert exercises.find_next_unsolved_exercise(double) == last
+    assert exercises.find_next_unsolved_exercise(last) == first
     for name in ("first", "last"):
         lesson_progress.record_verdict("made/sample", name, is_right=True)
 
-    assert exercises.find_next_open(double) is None
-    assert exercises.find_next_open(first) == double
+    assert exercises.find_next_unsolved_exercise(double) is None
+    assert exercises.find_next_unsolved_exercise(first) == double
 
 
 @pytest.mark.parametrize(
@@ -352,7 +352,7 @@ def test_an_unknown_exercise_names_the_nearest(tmp_path: Path) -> None:
 
 def test_unreadable_copy_explains_how_to_start_again(exercise: Exercise) -> None:
     """Bytes that are no text, for example."""
-    exercises.open_learner_file(exercise).write_bytes(b"\xff\xfe")
+    exercises.ensure_learner_file(exercise).write_bytes(b"\xff\xfe")
     with pytest.raises(Problem, match="cannot read your answer") as refused:
         list(judge(exercise, None))
 

@@ -23,7 +23,7 @@ from tpustarter.checking.results.results import Result, Run, UsedDevices
 from tpustarter.core import state
 from tpustarter.core.problem import Problem
 from tpustarter.learning.content.blocks import list_blocks
-from tpustarter.learning.progress import lesson_progress, progress_file, progress_merge
+from tpustarter.learning.progress import lesson_progress, progress_file, progress_transfer
 from tpustarter.learning.run.block_results import BlockResult
 
 ROOT = Path(__file__).parents[2]
@@ -89,7 +89,7 @@ def test_lesson_is_done_when_all_blocks_passed(tmp_path: Path) -> None:
     lesson_progress.record_block(lesson, two, BlockResult("two", "notrun", "interrupted"))
     known = lesson_progress.read_progress().lessons[lesson.id]
     assert ("pass", "fail") == (known.status(one), known.status(two))
-    stored = progress_file.read_lessons()[lesson.id]["blocks"]["one"]
+    stored = progress_file.read_stored_lessons()[lesson.id]["blocks"]["one"]
     assert msgspec.to_builtins(WHERE) == stored["ran_on"]
     lesson_progress.record_block(lesson, two, BlockResult("two", "pass"))
 
@@ -215,10 +215,10 @@ def test_held_lock_is_waited_for_in_bounded_time(
 def test_invalid_export_is_refused(text: str) -> None:
     """Anything but what `export` gives in this version is no progress."""
     with pytest.raises(ValueError, match=r"expected|Expecting|nested"):
-        progress_merge.read_export(text)
+        progress_transfer.parse_progress_export(text)
 
-    assert progress_merge.make_progress_export() == progress_merge.read_export(
-        json.dumps(progress_merge.make_progress_export())
+    assert progress_transfer.make_progress_export() == progress_transfer.parse_progress_export(
+        json.dumps(progress_transfer.make_progress_export())
     )
 
 
@@ -241,7 +241,7 @@ def done(value: dict[str, Any]) -> set[str]:
     """Return the lessons that are done in a stored progress."""
     return {
         name
-        for name, fields in progress_merge.merge_exports(value, {})["lessons"].items()
+        for name, fields in progress_transfer.merge_progress_exports(value, {})["lessons"].items()
         if fields["done"]
     }
 
@@ -249,7 +249,7 @@ def done(value: dict[str, Any]) -> set[str]:
 @given(STORED, STORED)
 def test_merging_loses_no_lesson_that_is_done(one: dict[str, Any], other: dict[str, Any]) -> None:
     """What is done on either side is done in both together, and nothing else is."""
-    assert done(one) | done(other) == done(progress_merge.merge_exports(one, other))
+    assert done(one) | done(other) == done(progress_transfer.merge_progress_exports(one, other))
 
 
 @given(STORED, STORED)
@@ -259,8 +259,8 @@ def test_merging_in_either_order_gives_the_same(one: dict[str, Any], other: dict
     def facts(value: dict[str, Any]) -> dict[str, Any]:
         return {k: (v["done"], v["blocks"]) for k, v in value["lessons"].items()}
 
-    assert facts(progress_merge.merge_exports(one, other)) == facts(
-        progress_merge.merge_exports(other, one)
+    assert facts(progress_transfer.merge_progress_exports(one, other)) == facts(
+        progress_transfer.merge_progress_exports(other, one)
     )
 
 
@@ -273,16 +273,18 @@ def test_merging_ignores_order_of_fields() -> None:
     one, other = ({"lessons": {"a/one": {"blocks": {"x": entry}}}} for entry in entries)
     turned = {"lessons": {"a/one": {"blocks": {"x": dict(reversed(entries[0].items()))}}}}
 
-    assert progress_merge.merge_exports(one, other) == progress_merge.merge_exports(turned, other)
+    assert progress_transfer.merge_progress_exports(
+        one, other
+    ) == progress_transfer.merge_progress_exports(turned, other)
 
 
 @given(STORED, STORED)
 def test_merging_again_changes_nothing(one: dict[str, Any], other: dict[str, Any]) -> None:
     """The same export can be read any number of times."""
-    once = progress_merge.merge_exports(one, other)
+    once = progress_transfer.merge_progress_exports(one, other)
 
-    assert once == progress_merge.merge_exports(once, other)
-    assert once == progress_merge.merge_exports(once, once)
+    assert once == progress_transfer.merge_progress_exports(once, other)
+    assert once == progress_transfer.merge_progress_exports(once, once)
 
 
 def test_learner_code_passes_block_beside_lesson_code(tmp_path: Path) -> None:
@@ -310,10 +312,10 @@ def test_export_can_be_merged_on_another_machine(
 ) -> None:
     """What was done on one machine is done on the other as well, through JSON."""
     lesson_progress.record_lesson_done("a/one")
-    exported = json.loads(json.dumps(progress_merge.make_progress_export()))
+    exported = json.loads(json.dumps(progress_transfer.make_progress_export()))
     monkeypatch.setenv("TPUSTARTER_HOME", str(tmp_path / "other"))
     lesson_progress.record_lesson_done("a/two")
-    progress_merge.merge_export(exported)
+    progress_transfer.merge_progress_export(exported)
 
     assert (True, True) == (
         lesson_progress.is_lesson_done("a/one"),
@@ -323,12 +325,12 @@ def test_export_can_be_merged_on_another_machine(
 
 def test_the_last_check_is_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
     """Its verdict, where it holds, and its headline; a full disk does not spoil the check."""
-    assert lesson_progress.read_last_check() is None
+    assert lesson_progress.read_last_check_run() is None
     run = Run("1", "2026-11-01T10:00:00+00:00", "quick")
     run.target = {"where": "8 virtual CPU devices", "devices": 8}
     run.results = [Result("jax.x", "x", "pass", ran_on=WHERE, framework="jax")]
-    lesson_progress.record_check(run)
-    known = lesson_progress.read_last_check() or {}
+    lesson_progress.record_check_run(run)
+    known = lesson_progress.read_last_check_run() or {}
 
     assert ("quick", "healthy", "virtual-cpu", 0) == (
         known["level"],
@@ -339,17 +341,17 @@ def test_the_last_check_is_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
     assert summarize_run(run) == read_summary(known["summary"])
     assert 1 == known["counts"]["pass"]
     monkeypatch.setenv("TPUSTARTER_HOME", "/proc/nowhere")
-    lesson_progress.record_check(run)
+    lesson_progress.record_check_run(run)
 
 
 def test_run_of_named_checks_is_kept_apart() -> None:
     """It says too little about the machine to replace a whole one, and is a run all the same."""
     run = Run("1", "2026-11-01T10:00:00+00:00", "quick", ids=["jax.*"])
     run.results = [Result("jax.x", "x", "pass", ran_on=WHERE, framework="jax")]
-    lesson_progress.record_check(run)
+    lesson_progress.record_check_run(run)
 
-    assert lesson_progress.read_last_check() is None
-    assert ["jax.*"] == (lesson_progress.read_last_named_check() or {})["ids"]
+    assert lesson_progress.read_last_check_run() is None
+    assert ["jax.*"] == (lesson_progress.read_last_named_check_run() or {})["ids"]
 
 
 def test_check_in_another_python_keeps_last_result() -> None:
@@ -359,11 +361,11 @@ def test_check_in_another_python_keeps_last_result() -> None:
     for python, day in (("", 0), ("a", 1), ("b", 2), ("b", 3)):
         run.started = f"2026-11-{day:02}T10:00:00+00:00"
         run.target = {"where": "8 virtual CPU devices", "devices": 8, "shown": python}
-        lesson_progress.record_check(run)
-        assert ((lesson_progress.read_last_check() or {}).get("before") is None) == (
+        lesson_progress.record_check_run(run)
+        assert ((lesson_progress.read_last_check_run() or {}).get("before") is None) == (
             python in ("", "a")
         )
-    known = lesson_progress.read_last_check() or {}
+    known = lesson_progress.read_last_check_run() or {}
 
     assert ("b", "2026-11-03T10:00:00+00:00") == (known["python"], known["when"])
     assert ("a", ["jax.x"]) == (known["before"]["python"], known["before"]["wrong"]["warn"])
@@ -374,11 +376,11 @@ def test_stopped_check_replaces_no_complete_result() -> None:
     run = Run("1", "2026-11-01T10:00:00+00:00", "quick")
     run.target = {"where": "8 virtual CPU devices", "devices": 8}
     run.results = [Result("jax.x", "x", "pass", ran_on=WHERE, framework="jax")]
-    lesson_progress.record_check(run)
-    known = lesson_progress.read_last_check()
+    lesson_progress.record_check_run(run)
+    known = lesson_progress.read_last_check_run()
     run.started = "2026-11-02T10:00:00+00:00"
     run.results += [Result("jax.y", "y", "notrun", "interrupted", framework="jax")]
-    lesson_progress.record_check(run)
+    lesson_progress.record_check_run(run)
 
     assert known is not None
-    assert known == lesson_progress.read_last_check()
+    assert known == lesson_progress.read_last_check_run()

@@ -12,11 +12,11 @@ from tpustarter.core.problem import ExitCode, Problem
 from tpustarter.learning.content import library_choice
 from tpustarter.learning.content.library_choice import LibraryAdvice, LibraryQuestionnaire
 from tpustarter.learning.content.paths import read_paths
-from tpustarter.learning.lint import lesson_problems
+from tpustarter.learning.lint import lesson_mistakes
 from tpustarter.machine.generations import GENERATIONS
 from tpustarter.setup.environment.setup_profiles import PROFILES
 
-GUIDE = library_choice.read_guide()
+GUIDE = library_choice.read_questionnaire()
 MADE = """
 questions:
   - {id: from, ask: From?, choices: [{id: a, title: A, also: [old]}, {id: b, title: B}]}
@@ -39,7 +39,7 @@ starts:
 def made(folder: Path, text: str = MADE) -> LibraryQuestionnaire:
     """Return the rules of a text."""
     (folder / library_choice.FILE).write_text(text)
-    return library_choice.read_guide(folder)
+    return library_choice.read_questionnaire(folder)
 
 
 def every_advice() -> Iterator[LibraryAdvice]:
@@ -205,9 +205,11 @@ def test_the_complaints_can_fail(tmp_path: Path, right: str, wrong: str, complai
 def test_the_linter_reads_the_rules(tmp_path: Path) -> None:
     """`learn --lint` says what is wrong with them, and nothing where there are none."""
     (tmp_path / "paths.yml").write_text("[]")
-    told_without = lesson_problems.list_problems(tmp_path)
+    told_without = lesson_mistakes.list_lesson_mistakes(tmp_path)
     made(tmp_path)
-    told = [line for line in lesson_problems.list_problems(tmp_path) if line not in told_without]
+    told = [
+        line for line in lesson_mistakes.list_lesson_mistakes(tmp_path) if line not in told_without
+    ]
 
     assert f"{library_choice.FILE}: the lesson `made/x` does not exist" in told
     assert all(line.startswith(library_choice.FILE) for line in told)

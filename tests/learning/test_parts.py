@@ -12,11 +12,11 @@ from tests.support.stubs import make_python
 from tpustarter.core.problem import Problem
 from tpustarter.learning.content import blocks, lesson_text, markdown, notebook
 from tpustarter.learning.content.paths import LessonPath, PathStage, read_paths
-from tpustarter.learning.lint import lesson_problems
+from tpustarter.learning.lint import lesson_mistakes
 from tpustarter.learning.progress import course, lesson_progress
 from tpustarter.learning.progress.course import NextLessonInCourse
-from tpustarter.learning.run.batch_run import BatchRun
 from tpustarter.learning.run.lesson_process import LessonSession
+from tpustarter.learning.run.lessons_run import LessonsRun
 
 FIRST_LINE = HEADER.count("\n") + 1
 TRY = """\
@@ -81,7 +81,7 @@ def test_plain_text_has_answers_at_end(tmp_path: Path) -> None:
 def test_gate_runs_answer_and_learner_keeps_task(tmp_path: Path) -> None:
     """A wrong answer fails the run; progress is not made by an answer that the lesson brings."""
     lesson = make_lesson(tmp_path, fence("print(1)", "1") + TRY)
-    practice = BatchRun([lesson])
+    practice = LessonsRun([lesson])
     list(practice.events())
 
     assert {"one": "pass", "turn": "pass"} == {
@@ -92,7 +92,7 @@ def test_gate_runs_answer_and_learner_keeps_task(tmp_path: Path) -> None:
     assert ["one"] == list(known.blocks)
 
     wrong = make_lesson(tmp_path, TRY.replace("print(42)", "print(41)"), name="02-wrong")
-    practice = BatchRun([wrong])
+    practice = LessonsRun([wrong])
     list(practice.events())
     result = practice.results[wrong.id]["turn"]
     assert ("fail", "line 1: found `41`, expected `42`") == (result.status, result.detail)
@@ -180,7 +180,7 @@ def test_block_for_newer_version_is_named_and_skipped(tmp_path: Path) -> None:
     session = make_session(lesson)
 
     assert ("jax", {"jax": "99.1"}) == (lesson.framework, lesson.frameworks)
-    assert [] == [line for line in lesson_problems.lint_lessons([lesson], set()) if "needs" in line]
+    assert [] == [line for line in lesson_mistakes.lint_lessons([lesson], set()) if "needs" in line]
     assert session.blocked
     assert "is too old, 99.1 or newer is needed" in session.blocked.what
     assert {"jax": ""} == make_lesson(tmp_path, "", needs="{framework: jax}").frameworks

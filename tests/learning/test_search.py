@@ -14,7 +14,7 @@ from tpustarter.core import locations
 from tpustarter.core.content import Check
 from tpustarter.learning.content.paths import read_paths
 from tpustarter.learning.content.tutorial_claims import TutorialClaim
-from tpustarter.learning.lint import synonyms_file_problems
+from tpustarter.learning.lint import synonyms_file_mistakes
 from tpustarter.learning.search import search, search_index
 from tpustarter.learning.search.linear_search import PassageScan
 from tpustarter.learning.search.passages import SearchSources, list_passages
@@ -166,7 +166,7 @@ def test_excerpt_names_program_and_starts_code(
     library: SearchLibrary, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Whichever of its words was found; the path that works here would fill the sentence."""
-    monkeypatch.setattr(invocation, "program_command", lambda: "uv run tpustarter")
+    monkeypatch.setattr(invocation, "tpustarter_command", lambda: "uv run tpustarter")
     lesson = make_lesson(
         library.sources.lessons[0].path.parents[1], "Run `tpustarter check` then.\n"
     )
@@ -285,7 +285,7 @@ def test_linter_names_broken_synonyms(text: str, told: list[str], tmp_path: Path
     """What is never looked for, what leads nowhere, and what is no list; each named."""
     lesson = make_lesson(tmp_path, "The memory of a chip is small.\n")
     (tmp_path / "synonyms.yml").write_text(text)
-    found = [*synonyms_file_problems.find_synonyms_file_problems(tmp_path, [lesson])]
+    found = [*synonyms_file_mistakes.find_synonyms_file_mistakes(tmp_path, [lesson])]
 
     assert len(told) == len(found), found
     for expected, complaint in zip(told, found, strict=True):

@@ -70,7 +70,7 @@ def test_viewed_solution_does_not_count_as_solved(lesson: Lesson) -> None:
     lesson_progress.record_verdict(lesson.id, "two", is_right=True)
     track = lesson.id.partition("/")[0]
 
-    assert [f"{track}/one"] == solved_exercises.list_unsolved(
+    assert [f"{track}/one"] == solved_exercises.list_unsolved_exercises(
         lesson, lesson_progress.read_progress().lessons
     )
     assert "1 exercise open" == solved_exercises.format_unsolved_count(1)

@@ -10,7 +10,7 @@ import pytest
 
 from tests.cli.test_learn import learn
 from tests.support.places import TESTS
-from tpustarter.checking.machine_check import needs_hosts
+from tpustarter.checking.machine_check import needs_several_hosts
 from tpustarter.cli import COMMANDS
 from tpustarter.core import content, locations
 from tpustarter.core.content import Check, Lesson
@@ -77,7 +77,9 @@ def test_every_check_has_estimated_duration() -> None:
     known = content.read_checks()
 
     assert [] == [one.id for one in known if not one.estimate_s]
-    quick = [one for one in known if one.level in ("static", "quick") and not needs_hosts(one)]
+    quick = [
+        one for one in known if one.level in ("static", "quick") and not needs_several_hosts(one)
+    ]
     for framework in {one.framework for one in quick}:
         own = [one for one in quick if one.framework in ("host", framework)]
         assert content.estimate_seconds(own, 0) <= 30, framework

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from tpustarter.machine import distributions
-from tpustarter.machine.distributions import DistributionInfo
+from tpustarter.machine import installed_distributions
+from tpustarter.machine.installed_distributions import DistributionInfo
 
 
 def lay(folder: Path, name: str, text: str | None, file: str = "METADATA") -> None:
@@ -25,7 +25,7 @@ def test_installed_packages_match_importlib_metadata() -> None:
     """All that this environment holds: name, version, requirements."""
     names = sorted({one.metadata["Name"] for one in importlib.metadata.distributions()})
 
-    found = distributions.find_distributions(names)
+    found = installed_distributions.find_installed_distributions(names)
 
     assert len(names) > 20
     for name in names:
@@ -40,9 +40,9 @@ def test_name_is_found_in_any_spelling(tmp_path: Path, spelt: str, asked: str) -
     """On the disk, and by whoever asks."""
     lay(tmp_path, f"{spelt}-2.9.0.dist-info", "Name: torch_xla\nVersion: 2.9.0\n\nText: no field\n")
 
-    assert {asked: [DistributionInfo("torch_xla", "2.9.0")]} == distributions.find_distributions(
-        [asked], [str(tmp_path)]
-    )
+    assert {
+        asked: [DistributionInfo("torch_xla", "2.9.0")]
+    } == installed_distributions.find_installed_distributions([asked], [str(tmp_path)])
 
 
 def test_another_name_that_begins_alike_is_not_found(tmp_path: Path) -> None:
@@ -50,7 +50,9 @@ def test_another_name_that_begins_alike_is_not_found(tmp_path: Path) -> None:
     lay(tmp_path, "jax_cuda12_plugin-0.7.dist-info", "Name: jax-cuda12-plugin\nVersion: 0.7\n")
     lay(tmp_path, "jax-0.7.data", "Name: jax\nVersion: 0.7\n")
 
-    assert {"jax": []} == distributions.find_distributions(["jax"], [str(tmp_path)])
+    assert {"jax": []} == installed_distributions.find_installed_distributions(
+        ["jax"], [str(tmp_path)]
+    )
 
 
 def test_requirements_are_read_to_end_of_header(tmp_path: Path) -> None:
@@ -62,7 +64,7 @@ def test_requirements_are_read_to_end_of_header(tmp_path: Path) -> None:
     )
     lay(tmp_path, "jax-0.7.1.dist-info", text)
 
-    (said,) = distributions.find_distributions(["jax"], [str(tmp_path)])["jax"]
+    (said,) = installed_distributions.find_installed_distributions(["jax"], [str(tmp_path)])["jax"]
 
     wanted = ("jaxlib<=0.7.1,>=0.7.1", 'libtpu==0.0.20.*; extra == "tpu"')
     assert DistributionInfo("jax", "0.7.1", wanted) == said
@@ -73,9 +75,9 @@ def test_the_first_folder_of_the_path_counts_first(tmp_path: Path) -> None:
     for number in (1, 2):
         lay(tmp_path / f"{number}", f"jax-{number}.dist-info", f"Name: jax\nVersion: {number}\n")
 
-    found = distributions.find_distributions(["jax"], [str(tmp_path / "2"), str(tmp_path / "1")])[
-        "jax"
-    ]
+    found = installed_distributions.find_installed_distributions(
+        ["jax"], [str(tmp_path / "2"), str(tmp_path / "1")]
+    )["jax"]
 
     assert ["2", "1"] == [said.version for said in found]
 
@@ -85,7 +87,7 @@ def test_incomplete_package_has_no_name_or_version(tmp_path: Path) -> None:
     lay(tmp_path, "jax-0.7.1.dist-info", None)
     lay(tmp_path, "numpy-2.0.dist-info", "", file="METADATA")
 
-    found = distributions.find_distributions(
+    found = installed_distributions.find_installed_distributions(
         ["jax", "numpy", "torch"], [str(tmp_path), str(tmp_path / "gone")]
     )
 
@@ -97,7 +99,7 @@ def test_an_egg_is_read_as_well(tmp_path: Path) -> None:
     lay(tmp_path, "jax-0.7.1-py3.11.egg-info", "Name: jax\nVersion: 0.7.1\n", file="PKG-INFO")
     (tmp_path / "numpy-2.0.egg-info").write_text("Name: numpy\nVersion: 2.0\n", encoding="utf-8")
 
-    found = distributions.find_distributions(["jax", "numpy"], [str(tmp_path)])
+    found = installed_distributions.find_installed_distributions(["jax", "numpy"], [str(tmp_path)])
 
     assert {
         "jax": [DistributionInfo("jax", "0.7.1")],
@@ -111,9 +113,9 @@ def test_packages_outside_folders_are_read_by_importlib(tmp_path: Path) -> None:
     with zipfile.ZipFile(archive, "w") as file:
         file.writestr("jax-0.7.1.dist-info/METADATA", "Name: jax\nVersion: 0.7.1\n")
 
-    assert {"jax": [DistributionInfo("jax", "0.7.1")]} == distributions.find_distributions(
-        ["jax"], [str(archive)]
-    )
+    assert {
+        "jax": [DistributionInfo("jax", "0.7.1")]
+    } == installed_distributions.find_installed_distributions(["jax"], [str(archive)])
 
 
 def test_other_package_finders_are_used(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -136,7 +138,7 @@ def test_other_package_finders_are_used(monkeypatch: pytest.MonkeyPatch) -> None
 
     monkeypatch.setattr(sys, "meta_path", [Finder, *sys.meta_path])
 
-    found = distributions.find_distributions(["jax", "no-such-package"])
+    found = installed_distributions.find_installed_distributions(["jax", "no-such-package"])
 
     assert DistributionInfo("jax", "7") == found["jax"][0]
     assert [] == found["no-such-package"]

@@ -81,7 +81,7 @@ def test_laptop_has_no_tpu_and_raises_nothing(tmp_path: Path) -> None:
     assert host.read_libtpu_lock(machine) == host.LibtpuLock("unusable", why="no folder")
     assert host.metadata(machine).state == "not-google"
     assert host.count_visible_devices(machine) is None
-    assert host.find_container(machine) is None
+    assert host.detect_container(machine) is None
     assert host.shared_memory_gib(machine) is None
     assert host.has_nvidia_gpu(machine) is False
     assert host.guess_platform(machine) == "cpu"
@@ -183,7 +183,7 @@ def test_kinds_of_container_are_distinguished(
     """Kind, network and shared memory, each as the container shows it."""
     machine = lay_out(tmp_path, "v5e", container=kind, host_network=host_network, shm_gib=0.0625)
 
-    assert host.find_container(machine) == host.Container(kind, host_network, 0.0625)  # type: ignore[arg-type]
+    assert host.detect_container(machine) == host.Container(kind, host_network, 0.0625)  # type: ignore[arg-type]
 
 
 def test_container_is_recognised_by_root_mount_alone(tmp_path: Path) -> None:
@@ -193,7 +193,7 @@ def test_container_is_recognised_by_root_mount_alone(tmp_path: Path) -> None:
     (tmp_path / "proc/self").mkdir()
     (tmp_path / "proc/self/mountinfo").write_text(line)
 
-    assert (host.find_container(machine) or pytest.fail("no container")).kind == "docker"
+    assert (host.detect_container(machine) or pytest.fail("no container")).kind == "docker"
 
 
 @pytest.mark.parametrize(

@@ -104,7 +104,7 @@ def test_inspection_changes_nothing_and_opens_no_node(tmp_path: Path) -> None:
             host.list_device_nodes(machine)
             host.list_tpu_processes(machine)
             host.read_libtpu_lock(machine)
-            host.find_container(machine)
+            host.detect_container(machine)
             host.count_visible_devices(machine)
             host.find_slice(machine, host.metadata(machine))
             for check in SOUND.keys() - {"slice_alike", "slice_arrived"}:  # of no machine

@@ -169,7 +169,9 @@ def test_generation_is_found_by_each_of_its_names(row: generations.Generation) -
     names = [row.name, row.title.partition(" (")[0], row.name.upper(), *row.aliases]
 
     assert [row] * len(names) == [tpus.find_generation(name) for name in names]
-    assert [row] * len(row.device_kinds) == [tpus.find_by_device_kind(k) for k in row.device_kinds]
+    assert [row] * len(row.device_kinds) == [
+        tpus.find_generation_by_device_kind(k) for k in row.device_kinds
+    ]
 
 
 def test_an_unknown_generation_lists_the_valid_ones() -> None:
@@ -186,13 +188,13 @@ def test_other_device_has_no_generation() -> None:
     """Kinds of other devices, and of chips that are not in the table, are unknown."""
     kinds = ("cpu", "NVIDIA H200", "TPU v4 lite", "TPU", "")
 
-    assert [None] * len(kinds) == [tpus.find_by_device_kind(kind) for kind in kinds]
+    assert [None] * len(kinds) == [tpus.find_generation_by_device_kind(kind) for kind in kinds]
 
 
 def test_pci_ids_are_unique_and_lead_to_row() -> None:
     """No two rows claim a PCI id, and each id leads back to its row."""
     claimed = [(pci, row.name) for row in generations.GENERATIONS for pci in row.pci]
-    found = [tpus.find_by_pci(pci.device, pci.subsystem or 0x1234) for pci, _ in claimed]
+    found = [tpus.find_generation_by_pci(pci.device, pci.subsystem or 0x1234) for pci, _ in claimed]
 
     assert len(claimed) == len({(pci.device, pci.subsystem) for pci, _ in claimed})
     assert [name for _, name in claimed] == [row and row.name for row in found]
@@ -201,10 +203,10 @@ def test_pci_ids_are_unique_and_lead_to_row() -> None:
 def test_the_subsystem_tells_v2_from_v3() -> None:
     """Device 0x0027 alone is not enough, and ids nobody documents are no TPU."""
     expected = {0x004E: "v2", 0x004F: "v3", None: None, 0x0000: None}
-    found = {subsystem: tpus.find_by_pci(0x0027, subsystem) for subsystem in expected}
+    found = {subsystem: tpus.find_generation_by_pci(0x0027, subsystem) for subsystem in expected}
 
     assert expected == {subsystem: row and row.name for subsystem, row in found.items()}
-    assert not any(tpus.find_by_pci(device, None) for device in (0x0056, 0x0042, 0))
+    assert not any(tpus.find_generation_by_pci(device, None) for device in (0x0056, 0x0042, 0))
 
 
 def test_a_tpu7x_chip_has_two_pci_functions() -> None:
@@ -414,4 +416,4 @@ def test_compiler_topologies_match_table() -> None:
 
     assert expected == measured
     for known in slices:
-        assert known.type.generation == tpus.find_by_device_kind(kinds[known.name])
+        assert known.type.generation == tpus.find_generation_by_device_kind(kinds[known.name])

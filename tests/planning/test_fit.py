@@ -12,13 +12,13 @@ from tests.planning.test_model_shape import MOE, SMALL
 from tests.planning.test_parameter_counts import PUBLISHED, model_of
 from tpustarter.core.problem import ExitCode, Problem
 from tpustarter.machine.generations import GENERATIONS
-from tpustarter.planning.model_memory import PlanOptions, list_parts, sum_parts
+from tpustarter.planning.model_memory import PlanOptions, list_memory_components, sum_components
 from tpustarter.planning.model_shape import ModelShape
 from tpustarter.planning.plan_text import format_table
 from tpustarter.planning.tpu_fit import (
     TpuFit,
     find_largest_hidden_split,
-    list_tensor_sizes,
+    list_tensor_parallel_sizes,
     plan_tpus,
 )
 from tpustarter.text.terminal import WIDTH
@@ -43,7 +43,7 @@ def test_tensor_sizes_divide_model(
     name: str, sizes: list[int], copies: list[int], padded: list[int], tmp_path: Path
 ) -> None:
     """By heads and MLP or experts; a KV head may have several devices."""
-    found = list_tensor_sizes(model_of(CONFIGS[name], tmp_path))
+    found = list_tensor_parallel_sizes(model_of(CONFIGS[name], tmp_path))
 
     assert sizes == [one.size for one in found]
     assert copies == [one.size for one in found if one.kv_copies > 1]
@@ -54,13 +54,13 @@ def test_vocabulary_is_padded_where_uneven(tmp_path: Path) -> None:
     """To the next multiple, and FSDP is even over a power of two."""
     model = model_of({**SMALL, "vocab_size": 514, "hidden_size": 48}, tmp_path)
 
-    assert [None, None, 516] == [one.padded_vocabulary for one in list_tensor_sizes(model)]
+    assert [None, None, 516] == [one.padded_vocabulary for one in list_tensor_parallel_sizes(model)]
     assert 16 == find_largest_hidden_split(model)
 
 
 def one_more(model: ModelShape, options: PlanOptions, plan: TpuFit, **changes: int) -> int:
     """Return the bytes of a device with other options."""
-    return sum_parts(list_parts(model, replace(options, **changes), plan.layout))
+    return sum_components(list_memory_components(model, replace(options, **changes), plan.layout))
 
 
 def test_topology_is_planned_as_its_type(tmp_path: Path) -> None:

@@ -19,11 +19,11 @@ from tpustarter.planning.model_memory import (
     BITS,
     PlanOptions,
     Remat,
-    ShardingLayout,
-    cache_size,
-    list_parts,
+    WorkSharding,
+    kv_cache_memory,
+    list_memory_components,
     saved_activations_per_token,
-    sum_parts,
+    sum_components,
 )
 
 REHEARSED = yaml.safe_load(
@@ -56,7 +56,8 @@ def test_state_equals_shapes_in_jax(name: str, tensor: int, groups: int, tmp_pat
     options = PlanOptions(context=64, moments="bf16")
     model = model_of(reference.config, tmp_path)
     parts = {
-        one.name: one.size for one in list_parts(model, options, ShardingLayout(tensor, groups))
+        one.name: one.size
+        for one in list_memory_components(model, options, WorkSharding(tensor, groups))
     }
     weights = held_bytes(params, reference.specs, tensor, groups, 32)
 
@@ -74,7 +75,7 @@ def test_cache_equals_shapes_in_jax(name: str, tensor: int, bits: str, tmp_path:
     heads = min(tensor, reference_models.K)
     specs = jax.tree.map(lambda _: reference_models.CACHE, cache)
     options = PlanOptions(serve=True, context=100, batch=3, cache=bits)
-    planned = cache_size(model_of(reference.config, tmp_path), options, tensor)
+    planned = kv_cache_memory(model_of(reference.config, tmp_path), options, tensor)
 
     assert held_bytes(cache, specs, heads, 1, BITS[bits]) == planned.size
 
@@ -115,18 +116,18 @@ def test_step_is_near_what_compiler_counted(step: dict[str, Any], tmp_path: Path
     """For v5e and v6e, whose compilers arrange the same step in different ways."""
     model = model_of(REHEARSED["config"], tmp_path)
     options = PlanOptions(context=2048, batch=step["batch"], remat=step["remat"], scores=True)
-    parts = list_parts(model, options, ShardingLayout(step["tensor"], step["groups"]))
+    parts = list_memory_components(model, options, WorkSharding(step["tensor"], step["groups"]))
     state = sum(part.size for part in parts if part.name in ("weights", "Adam"))
 
     assert step["state"] == round(state / GIB, 2)
-    assert [sum_parts(parts) / GIB] * 2 == pytest.approx([step["v5e"], step["v6e"]], rel=SAID)
+    assert [sum_components(parts) / GIB] * 2 == pytest.approx([step["v5e"], step["v6e"]], rel=SAID)
 
 
 @pytest.mark.parametrize("row", REHEARSED["gradients"], ids=lambda row: row["name"])
 def test_gradient_is_near_what_compiler_counted(row: dict[str, Any], tmp_path: Path) -> None:
     """Of a Gemma and of a mixture of experts; weights and gradients are exact."""
     options = PlanOptions(context=1024, batch=8, scores=True)
-    parts = list_parts(model_of(row["config"], tmp_path), options, ShardingLayout(1, 1))
+    parts = list_memory_components(model_of(row["config"], tmp_path), options, WorkSharding(1, 1))
     mib = {part.name: part.size / 2**20 for part in parts}
 
     assert row["mib"]["arguments"] == round(mib["weights"])
@@ -158,7 +159,7 @@ def test_latent_cache_has_one_vector_a_token(tmp_path: Path) -> None:
     }
     model = model_of(config, tmp_path)
     sizes = {
-        cache_size(model, PlanOptions(serve=True, context=1000), tensor).size
+        kv_cache_memory(model, PlanOptions(serve=True, context=1000), tensor).size
         for tensor in (1, 2, 8)
     }
 

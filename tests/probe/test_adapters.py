@@ -62,21 +62,23 @@ def test_pytorch_xla_settings_are_variables_that_change_results(
     env: dict[str, str], names: tuple[str, ...]
 ) -> None:
     """With XLA_USE_BF16 set a sound machine computes other numbers."""
-    assert frameworks.list_settings("torch_xla", env) == names
+    assert frameworks.list_behaviour_variables("torch_xla", env) == names
 
 
 def test_terraforms_variables_are_no_settings_of_tensorflow() -> None:
     """Both programs begin theirs with TF_."""
     env = {"TF_CLI_CONFIG_FILE": "x", "TF_VAR_zone": "y", "TF_XLA_FLAGS": "--tf_xla_auto_jit=2"}
 
-    assert ("TF_XLA_FLAGS",) == frameworks.list_settings("tensorflow", env)
+    assert ("TF_XLA_FLAGS",) == frameworks.list_behaviour_variables("tensorflow", env)
 
 
 def test_keras_without_jax_is_not_checked() -> None:
     """TensorFlow brings Keras along, and these checks are about Keras on JAX."""
-    assert ["jax"] == frameworks.list_missing("keras", {"keras": "3.15.1", "tensorflow": "2.20.0"})
-    assert [] == frameworks.list_missing("keras", {"keras": "3.15.1", "jax": "0.10.2"})
-    assert [] == frameworks.list_missing("tensorflow", {"tensorflow": "2.20.0"})
+    assert ["jax"] == frameworks.list_missing_frameworks(
+        "keras", {"keras": "3.15.1", "tensorflow": "2.20.0"}
+    )
+    assert [] == frameworks.list_missing_frameworks("keras", {"keras": "3.15.1", "jax": "0.10.2"})
+    assert [] == frameworks.list_missing_frameworks("tensorflow", {"tensorflow": "2.20.0"})
 
 
 UNDEFINED = "_XLAC.cpython-311.so: undefined symbol: _ZNK3c1010TensorImpl"

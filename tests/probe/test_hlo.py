@@ -128,13 +128,13 @@ def sample(name: str) -> str:
 @pytest.mark.parametrize("text", SIZES)
 def test_array_takes_bytes_of_compiler(text: str) -> None:
     """Padding, packed types and layouts without tiles give the compiler's own figures."""
-    assert SIZES[text] == hlo_text.measure_shape(text)
+    assert SIZES[text] == hlo_text.count_shape_bytes(text)
 
 
 @pytest.mark.parametrize("text", UNKNOWN)
 def test_a_layout_not_known_here_has_no_size(text: str) -> None:
     """What is no array, or has a property nobody measured, gives None instead of a guess."""
-    assert hlo_text.measure_shape(text) is None
+    assert hlo_text.count_shape_bytes(text) is None
 
 
 LAYOUTS = st.tuples(
@@ -156,11 +156,13 @@ def test_padding_never_shrinks(
     """An array takes no less than its elements, and no less when a dimension grows."""
     written = f"{{{','.join(map(str, layout[0]))}{layout[1]}}}"
     longer = [dim + (axis == grown) for axis, dim in enumerate(dims)]
-    asked, laid_out = hlo_text.measure_shape(f"{kind}[{','.join(map(str, dims))}]{written}") or (
+    asked, laid_out = hlo_text.count_shape_bytes(
+        f"{kind}[{','.join(map(str, dims))}]{written}"
+    ) or (
         0,
         -1,
     )
-    _, more = hlo_text.measure_shape(f"{kind}[{','.join(map(str, longer))}]{written}") or (
+    _, more = hlo_text.count_shape_bytes(f"{kind}[{','.join(map(str, longer))}]{written}") or (
         0,
         -1,
     )
@@ -174,8 +176,8 @@ def test_arguments_and_outputs_have_names_places_and_sizes() -> None:
 
     assert program.name == "jit_f"
     assert program.arguments == (
-        hlo.HloValue("x.1", "argument", "f32[1000,7]", "{0,1:T(8,128)}", 28000, 32768, "x", ""),
-        hlo.HloValue("w.1", "argument", "f32[7,3001]", "{1,0:T(8,128)}", 84028, 98304, "w", ""),
+        hlo.HloBuffer("x.1", "argument", "f32[1000,7]", "{0,1:T(8,128)}", 28000, 32768, "x", ""),
+        hlo.HloBuffer("w.1", "argument", "f32[7,3001]", "{1,0:T(8,128)}", 84028, 98304, "w", ""),
     )
     assert [
         ("fusion{0}", 12288, "jit(f)/dot_general", "train.py:3"),
@@ -293,8 +295,8 @@ def test_dots_have_the_types_that_are_multiplied() -> None:
     assert fused in text
     asked = text.replace(fused, fused + ", operand_precision={default,highest}")
 
-    assert hlo.parse_program(text).dots == (hlo.Dot("f32", "f32", "f32", "default", 1),)
-    assert hlo.parse_program(asked).dots == (hlo.Dot("f32", "f32", "f32", "highest", 1),)
+    assert hlo.parse_program(text).dots == (hlo.DotGroup("f32", "f32", "f32", "default", 1),)
+    assert hlo.parse_program(asked).dots == (hlo.DotGroup("f32", "f32", "f32", "highest", 1),)
 
 
 def test_only_a_hand_written_kernel_is_one() -> None:

@@ -25,11 +25,11 @@ def test_narrowed_type_is_reported_as_compiled(kind: type, narrowed: str, whole:
 
     assert (
         narrowed
-        == jitted_functions.format_type(value)
-        == jitted_functions.format_type(jax.numpy.asarray(value))
+        == jitted_functions.format_hlo_type(value)
+        == jitted_functions.format_hlo_type(jax.numpy.asarray(value))
     )
     jax.config.update("jax_enable_x64", True)
     try:
-        assert whole == jitted_functions.format_type(value)
+        assert whole == jitted_functions.format_hlo_type(value)
     finally:
         jax.config.update("jax_enable_x64", False)

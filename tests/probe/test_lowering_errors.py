@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from tpustarter.probe.rehearse.lowering_errors import (
-    RequestError,
+    UnmetRequestError,
     describe_error_with_line,
-    find_error_place,
+    find_user_line,
 )
 
 
@@ -29,12 +29,12 @@ def test_place_is_last_line_of_own_file(code: str, place: str, tmp_path: Path) -
     with pytest.raises((ValueError, SyntaxError)) as caught:
         runpy.run_path(str(path))
 
-    assert place == find_error_place(caught.value, path)
+    assert place == find_user_line(caught.value, path)
 
 
 def test_request_error_has_no_place(tmp_path: Path) -> None:
     """It is not the file's fault, wherever it was raised."""
-    assert "" == find_error_place(RequestError("no torchax"), tmp_path / "mine.py")
+    assert "" == find_user_line(UnmetRequestError("no torchax"), tmp_path / "mine.py")
 
 
 @pytest.mark.parametrize("is_own", [True, False])

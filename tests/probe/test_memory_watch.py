@@ -14,7 +14,7 @@ HELD = 64 * 2**20
 SUPERVISOR = """
 import json, os, sys
 sys.path.insert(0, sys.argv[1])
-from tpustarter.probe.rehearse import memory_watch
+from tpustarter.probe.rehearse import host_memory_watch
 
 def start(body):
     told, tell = os.pipe()
@@ -39,7 +39,8 @@ def hold():
 
 pid, told = start(child)
 os.read(told, 1)
-print(json.dumps([memory_watch.measure_excess(pid, limit) for limit in (1, 1 << 60)]), flush=True)
+measure = host_memory_watch.measure_memory_excess
+print(json.dumps([measure(pid, limit) for limit in (1, 1 << 60)]), flush=True)
 sys.stdin.read()
 """
 

@@ -37,7 +37,7 @@ FILE = SimpleNamespace(
 
 def make(function: Any, *arguments: Any) -> tuple[Any, list[Any], dict[str, Any], list[str]]:
     """Make the call of a function."""
-    return program_arguments.make_call(jax, FILE, function, arguments)
+    return program_arguments.bind_arguments(jax, FILE, function, arguments)
 
 
 def test_call_gives_types_without_computing() -> None:
@@ -91,4 +91,6 @@ def test_types_of_all_arrays_are_listed() -> None:
     """Among them those inside of a call, which JAX could narrow as well."""
     arguments = [["float64", [8]], "init(u32[2], f64[])", "n=s64[3]", "4"]
 
-    assert ["float64", "uint32", "float64", "int64"] == [*program_arguments.list_types(arguments)]
+    assert ["float64", "uint32", "float64", "int64"] == [
+        *program_arguments.list_argument_dtypes(arguments)
+    ]

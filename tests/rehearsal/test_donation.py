@@ -22,7 +22,7 @@ def find(aliases: str = "", arguments: str = "", results: str = "") -> Any:
     arguments = arguments or ", ".join([ARRAY] * 3 + ["bf16[8,128]{1,0}"])
     results = results or ", ".join([ARRAY] * 3)
     header = f"HloModule jit_f, {aliases}entry_computation_layout={{({arguments})->({results})}}"
-    return donation.find_undonated(header, parse_program(f"{header}\n"), NAMES, 32 * MIB)
+    return donation.find_undonated_arguments(header, parse_program(f"{header}\n"), NAMES, 32 * MIB)
 
 
 FOUND = [

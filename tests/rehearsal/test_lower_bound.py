@@ -182,7 +182,7 @@ def test_forwarded_results_shift_no_shares(
     left: int, shares: dict[str, float], written: float
 ) -> None:
     """A result that is an argument may be missing, and then nobody knows which are left."""
-    value = hlo.HloValue("x", "output", "f32[25]", "", 100, 512, "", "")
+    value = hlo.HloBuffer("x", "output", "f32[25]", "", 100, 512, "", "")
 
     assert written == count_written_bytes([value] * left, shares)
 

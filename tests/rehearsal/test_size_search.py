@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import pytest
 
-from tpustarter.rehearsal.fit.size_search import SizeSearch, list_steps
+from tpustarter.rehearsal.fit.size_search import SizeSearch, list_step_sizes
 
 GIB = 2**30
 LIMIT = 16 * GIB
@@ -79,7 +79,7 @@ STEPS = [
 @pytest.mark.parametrize(("devices", "default", "among"), STEPS)
 def test_steps_divide_mesh_and_default(devices: int, default: int, among: set[int]) -> None:
     """The smallest that can be lowered is the step, so they come in order."""
-    steps = list_steps(devices, default)
+    steps = list_step_sizes(devices, default)
 
     assert among <= {*steps}
     assert sorted({*steps}) == steps

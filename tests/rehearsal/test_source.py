@@ -59,7 +59,7 @@ def train(tmp_path: Path) -> Path:
 def problem_of(path: Path, function: str, *given: str, tpus: tuple[str, ...] = ()) -> Problem:
     """Return why a function of a file cannot be rehearsed."""
     with pytest.raises(Problem) as problem:
-        resolve.check_function_and_arguments(
+        resolve.verify_function_and_arguments(
             user_program.parse_function(f"{path}:{function}", given), "train.py", given, tpus
         )
     assert ExitCode.USAGE == problem.value.code
@@ -221,7 +221,7 @@ def test_unclear_signature_is_left_to_python_process(
     function: str, given: tuple[str, ...], train: Path
 ) -> None:
     """A decorator may change what a function takes; nothing is refused for a guess."""
-    resolve.check_function_and_arguments(
+    resolve.verify_function_and_arguments(
         user_program.parse_function(f"{train}:{function}", given), "train.py", given, ()
     )
 
@@ -240,7 +240,7 @@ def test_imported_name_is_not_refused(line: str, tmp_path: Path) -> None:
     path = tmp_path / "train.py"
     path.write_text(f"import jax\n{line}\n")
 
-    resolve.check_function_and_arguments(
+    resolve.verify_function_and_arguments(
         user_program.parse_function(f"{path}:later", ()), "train.py", (), ()
     )
 
@@ -270,7 +270,7 @@ def test_the_commands_that_are_offered_can_be_followed(train: Path) -> None:
         if "make_params()" in words:  # it says that this is still to be written
             continue
         given = tuple(b for a, b in itertools.pairwise(words) if a == "--arg")
-        resolve.check_function_and_arguments(
+        resolve.verify_function_and_arguments(
             user_program.parse_function(words[2], given), words[2], given, ()
         )
 

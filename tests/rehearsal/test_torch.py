@@ -13,7 +13,7 @@ from tests.support.stubs import make_python
 from tpustarter.core.problem import ExitCode, Problem
 from tpustarter.machine import frameworks
 from tpustarter.probe.rehearse import torch_module
-from tpustarter.probe.rehearse.lowering_errors import RequestError
+from tpustarter.probe.rehearse.lowering_errors import UnmetRequestError
 from tpustarter.rehearsal.programs import user_program
 from tpustarter.rehearsal.programs.rehearsal_request import RehearsalRequest
 from tpustarter.rehearsal.programs.user_program import LoweredProgram
@@ -134,7 +134,7 @@ def test_the_installed_library_lowers_and_its_metadata_decides(
         assert expected == torch_module.choose_lowerer(asked)
         assert f"lowered with {expected} 2.9.0 (torch" in torch_module.describe_versions(expected)
         return
-    with pytest.raises(RequestError, match=re.escape(expected)):
+    with pytest.raises(UnmetRequestError, match=re.escape(expected)):
         torch_module.choose_lowerer(asked)
 
 

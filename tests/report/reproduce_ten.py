@@ -21,11 +21,11 @@ from tpustarter.machine import host
 from tpustarter.report import reproducers
 from tpustarter.report.clean.cleaner import Cleaner
 from tpustarter.report.clean.pseudonyms import Pseudonyms
-from tpustarter.report.collect import collectors
-from tpustarter.report.collect.collectors import ReportContext
+from tpustarter.report.collect import collector
+from tpustarter.report.collect.collector import ReportContext
 
 
-def reproduced(check_id: str, folder: Path) -> tuple[last_failures.FailedCheck, dict[str, Any]]:
+def reproduced(check_id: str, folder: Path) -> tuple[last_failures.SavedFailure, dict[str, Any]]:
     """Break JAX, see the check fail, and return that with what a report has of it."""
     python = broken_jax.make_python(folder / "venv", check_id)
     assert has_no_tpustarter(python)
@@ -40,7 +40,7 @@ def reproduced(check_id: str, folder: Path) -> tuple[last_failures.FailedCheck, 
 def told(python: Interpreter, check_id: str, machine: host.Machine, folder: Path) -> dict[str, Any]:
     """Return what a report tells of the reproducer of a check."""
     context = ReportContext(machine, folder, python)
-    section, left_out = collectors.run_collector(
+    section, left_out = collector.run_collector(
         reproducers.make_reproducer_collector((check_id,)),
         context,
         Cleaner(machine.env, Pseudonyms()),

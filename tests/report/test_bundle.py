@@ -18,7 +18,7 @@ from tpustarter.core import state
 from tpustarter.core.problem import Problem
 from tpustarter.report import make_report
 from tpustarter.report.collect import check_runs
-from tpustarter.report.collect.collectors import ReportContext
+from tpustarter.report.collect.collector import ReportContext
 from tpustarter.report.forms import bundle
 from tpustarter.report.make_report import BugReport
 

@@ -22,7 +22,7 @@ from tests.support.fake_metadata import serve
 from tpustarter.core import state
 from tpustarter.report import make_report
 from tpustarter.report.collect import known_failures as reported_failures
-from tpustarter.report.collect.collectors import ReportContext, SharedFacts
+from tpustarter.report.collect.collector import ReportContext, SharedFacts
 from tpustarter.report.forms import bundle, markdown_form
 from tpustarter.report.make_report import BugReport
 

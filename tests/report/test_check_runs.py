@@ -13,7 +13,7 @@ from tpustarter.checking.plan.interpreters import Interpreter, read_framework_ve
 from tpustarter.core import state
 from tpustarter.report import make_report
 from tpustarter.report.collect import check_runs
-from tpustarter.report.collect.collectors import ReportContext
+from tpustarter.report.collect.collector import ReportContext
 
 
 @pytest.fixture

@@ -20,8 +20,8 @@ from tpustarter.report.clean.allowed_fields import (
 )
 from tpustarter.report.clean.cleaner import Cleaner
 from tpustarter.report.clean.pseudonyms import Pseudonyms
-from tpustarter.report.collect import collectors, frameworks, stacks
-from tpustarter.report.collect.collectors import Collector, CollectorUnanswered, ReportContext
+from tpustarter.report.collect import collector, frameworks, stacks
+from tpustarter.report.collect.collector import Collector, CollectorUnanswered, ReportContext
 from tpustarter.report.report_document import ReportSection
 
 WAIT_S = 60.0
@@ -32,7 +32,7 @@ HANG_WAIT_S = 4.0
 def asked(context: ReportContext, framework: str = "jax") -> ReportSection:
     """Ask a framework; nothing that the stubs say must be left out."""
     cleaner = Cleaner(context.machine.env, Pseudonyms())
-    section, _ = collectors.run_collector(
+    section, _ = collector.run_collector(
         frameworks.make_framework_collector(framework, context.wait_s), context, cleaner
     )
     return section
@@ -217,7 +217,7 @@ def test_failing_collector_still_gives_section(name: str, tmp_path: Path) -> Non
     limit_s = 0.05 if name == "hangs" else WAIT_S
     one = Collector("name", "Title", collect, {"x": clean_number}, limit_s=limit_s)
     cleaner = Cleaner({}, Pseudonyms())
-    section, left_out = collectors.run_collector(one, context_of(tmp_path, None), cleaner)
+    section, left_out = collector.run_collector(one, context_of(tmp_path, None), cleaner)
 
     assert (state, why) == (section.state, section.why or "")
     assert (state == "answered") == (left_out == [])
@@ -234,7 +234,7 @@ def test_failing_cleaner_leaves_field_out(tmp_path: Path, monkeypatch: pytest.Mo
         lambda _: facts,
         {"said": cleaned_text_rule(), "state": pattern_rule("fine")},
     )
-    section, left_out = collectors.run_collector(one, context_of(tmp_path, None), cleaner)
+    section, left_out = collector.run_collector(one, context_of(tmp_path, None), cleaner)
 
     assert {"state": "fine"} == section.facts
     why = "it could not be cleaned (ZeroDivisionError)"

@@ -13,9 +13,9 @@ from tests.support.stubs import make_python
 from tpustarter.checking.plan.interpreters import Interpreter, read_framework_versions
 from tpustarter.report.clean.cleaner import Cleaner
 from tpustarter.report.clean.pseudonyms import Pseudonyms
-from tpustarter.report.collect import collectors as collect_collectors
+from tpustarter.report.collect import collector as collect_collectors
 from tpustarter.report.collect import frameworks, machine_sections, software
-from tpustarter.report.collect.collectors import Collector, ReportContext
+from tpustarter.report.collect.collector import Collector, ReportContext
 from tpustarter.report.report_document import ReportSection
 
 

@@ -15,7 +15,7 @@ from tpustarter.checking.plan.interpreters import Interpreter, read_framework_ve
 from tpustarter.core.problem import Problem
 from tpustarter.report import make_report, triage
 from tpustarter.report.clean.allowed_fields import NOT_TOLD
-from tpustarter.report.collect.collectors import ReportContext
+from tpustarter.report.collect.collector import ReportContext
 from tpustarter.report.forms import issue_trackers, markdown_form, report_questions, report_summary
 from tpustarter.report.forms.report_view import ReportView
 from tpustarter.report.report_document import ReportFacts, ReportSection, read_facts

@@ -47,7 +47,7 @@ TYPES: dict[type, tuple[str | int, ...]] = {
     result_fields.ProgramWork: (*REHEARSAL, "work"),
     result_fields.MatrixWork: (*REHEARSAL, "matrix"),
     result_fields.LowerBound: (*REHEARSAL, "bound"),
-    result_fields.TimeLimit: (*REHEARSAL, "limit"),
+    result_fields.PeakTime: (*REHEARSAL, "limit"),
     result_fields.DocumentedPeak: (*REHEARSAL, "peak"),
     result_fields.Utilization: (*REHEARSAL, "utilization"),
     result_fields.FittingSize: (*REHEARSAL, "fit"),

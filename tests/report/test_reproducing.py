@@ -33,11 +33,15 @@ from tpustarter.learning.progress import lesson_progress
 from tpustarter.learning.run.block_results import BlockResult
 from tpustarter.report import make_report, reproducers
 from tpustarter.report.collect import reproducible_failures as collect_failures
-from tpustarter.report.collect.collectors import ReportContext
+from tpustarter.report.collect.collector import ReportContext
 from tpustarter.report.forms import bundle, markdown_form
 from tpustarter.report.open import opened_report
 from tpustarter.reproducing import merged_code, reproducer_file, reproducer_run, variants
-from tpustarter.reproducing.reproducer_file import FailurePlace, ReproducedFailure, ReproducerFile
+from tpustarter.reproducing.reproducer_file import (
+    FailureConditions,
+    ReproducedFailure,
+    ReproducerFile,
+)
 from tpustarter.reproducing.reproducer_run import ReproducerEnvironment, TrialOutcome
 from tpustarter.reproducing.variants import TriedVariant, Variant
 
@@ -57,7 +61,7 @@ ALLOWED = {
     "torch_xla",
     "torch_tpu",
 }
-ON_CPU = FailurePlace(
+ON_CPU = FailureConditions(
     "cpu",
     8,
     None,
@@ -508,11 +512,11 @@ def test_invalid_remembered_failures_are_ignored() -> None:
     remember("jax.sorting")
     kept = last_failures.read_last_failures()
 
-    assert ["jax.sorting"] == [one.id for one in collect_failures.list_newest()]
+    assert ["jax.sorting"] == [one.id for one in collect_failures.list_newest_failures()]
     assert [("JAX-X-Y", "no")] == [(one["code"], one["found"]) for one in kept[0].findings]
     state.save_state("last-failures", {"failures": {"jax.sorting": 7, "jax.x": {"findings": [3]}}})
     assert [()] == [one.findings for one in last_failures.read_last_failures()]
-    assert [] == collect_failures.list_newest()
+    assert [] == collect_failures.list_newest_failures()
 
 
 def test_failure_of_another_python_is_not_compared(tmp_path: Path) -> None:

@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import os
 import re
+import select
 import signal
 import subprocess
 import sys
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
 
-from tests.support.processes import until
+from tests.support.processes import HANG_S, until
 from tpustarter.core.redact import Redactor
 from tpustarter.running import probe_archive
 from tpustarter.running.process import (
     LOG_HEAD_BYTES,
+    PIPE_BYTES,
     RECENT_BYTES,
     CappedLog,
     Probe,
@@ -156,3 +159,34 @@ def test_fed_command_reads_what_it_is_given(tmp_path: Path) -> None:
 
     assert 0 == gone["code"]
     assert ["first", str(sent - len("first\n"))] == (tmp_path / "log").read_text().split()
+
+
+def test_flood_is_read_one_pipe_a_call(tmp_path: Path) -> None:
+    """Whoever reads looks for a stop in between, though each line of it takes long to write."""
+    log = CappedLog(tmp_path / "log")
+    probe = Probe(
+        Path(sys.executable),
+        probe_archive.build_probe_archive(tmp_path / "probe.pyz"),
+        log,
+        env=os.environ,
+        command=("/usr/bin/env", "yes", "x" * 1000),
+    )
+    output = probe._process.stdout
+    assert output
+    write = log.write
+
+    def write_slowly(data: bytes) -> None:
+        write(data)
+        select.select([output], [], [], HANG_S)  # meanwhile the command has printed more
+
+    log.write = write_slowly
+    sizes = [log.size]
+    while log.size < 10 * PIPE_BYTES:
+        probe.read(0)
+        sizes.append(log.size)
+    log.write = write
+    probe.end()
+    probe.close()
+    log.close()
+
+    assert max(b - a for a, b in pairwise(sizes)) < 2 * PIPE_BYTES

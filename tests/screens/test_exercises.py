@@ -12,7 +12,7 @@ from tests.support.tutor import driven, on_screen, press, run, settle, tutor, un
 from tests.tui.test_exercise import LESSON, add_another, learner_file, lessons_with_exercise
 from tpustarter.learning.progress import lesson_progress
 from tpustarter.text import invocation
-from tpustarter.text.invocation import program_command
+from tpustarter.text.invocation import tpustarter_command
 from tpustarter.tui.app.app import TpustarterApp
 from tpustarter.tui.exercise.list_screen import ExerciseListScreen
 from tpustarter.tui.exercise.screen import ExerciseScreen
@@ -84,9 +84,11 @@ def test_command_of_marked_exercise_is_shown_whole(size: tuple[int, int], tmp_pa
         async with tutor(tmp_path, lessons={"asks": LESSON}, size=size) as pilot:
             lessons_with_exercise(tmp_path, SHIPPED.replace("its number", f"its {'long ' * 99}"))
             add_another(tmp_path)
-            assert f"{program_command()} learn --exercise start/double\n" in await press(pilot, "e")
+            assert f"{tpustarter_command()} learn --exercise start/double\n" in await press(
+                pilot, "e"
+            )
             seen = await press(pilot, "down")
-            assert f"{program_command()} learn --exercise start/triple\n" in seen
+            assert f"{tpustarter_command()} learn --exercise start/triple\n" in seen
             assert 1 == seen.count("learn --exercise")
 
     run(journey)
@@ -97,7 +99,7 @@ def test_command_as_wide_as_line_stands_alone(
     name: str, is_led_to: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Else it would be broken, and its beginning is a command by itself."""
-    monkeypatch.setattr(invocation, "program_command", lambda: name)
+    monkeypatch.setattr(invocation, "tpustarter_command", lambda: name)
 
     async def journey() -> None:
         async with tutor(tmp_path, lessons={"asks": LESSON}) as pilot:

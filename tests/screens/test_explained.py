@@ -15,7 +15,7 @@ from tests.support.tutor import HELLO, on_screen, press, run, settle, tutor
 from tests.tui.test_exercise import LESSON, lessons_with_exercise
 from tpustarter.probe.finding import Hint
 from tpustarter.running.device_holder import DeviceHolder
-from tpustarter.tui.app.device_use import DeviceUse
+from tpustarter.tui.app.device_use import LessonSessionOwner
 from tpustarter.tui.app.machine_label import MachineLabelText
 from tpustarter.tui.app.shell_variables import add_restart_hint
 from tpustarter.tui.checks.screen import ChecksScreen
@@ -346,7 +346,7 @@ def test_command_is_copied_whole_from_any_screen(command: str, width: int) -> No
 
 def test_possible_holder_of_accelerator_is_known(tmp_path: Path) -> None:
     """A lesson's process on virtual devices locks nobody out."""
-    live = DeviceUse(lambda _: None)
+    live = LessonSessionOwner(lambda _: None)
     assert not live.owns_accelerator
     live.record_holder(DeviceHolder("tpustarter check", 7, "TPU"), print)
     assert live.owns_accelerator
@@ -356,7 +356,7 @@ def test_possible_holder_of_accelerator_is_known(tmp_path: Path) -> None:
 
 def test_absent_tpu_has_no_holder() -> None:
     """`JAX_PLATFORMS=tpu` names one also where none is seen; the process can still be ended."""
-    live = DeviceUse(lambda _: None)
+    live = LessonSessionOwner(lambda _: None)
     live.lacks_tpu = True
     live.record_holder(DeviceHolder("tpustarter check", 7, "TPU"), print)
 

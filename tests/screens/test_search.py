@@ -238,8 +238,8 @@ def test_found_sentence_has_short_program_name(
 ) -> None:
     """However it is started here; what was found stays marked."""
     lesson = "# Full\n\nThe command `tpustarter check` waits, not tpustarter itself.\n"
-    monkeypatch.setattr(invocation, "program_command", lambda: "uv run tpustarter")
-    monkeypatch.setattr(text_layout, "program_command", lambda: "uv run tpustarter")
+    monkeypatch.setattr(invocation, "tpustarter_command", lambda: "uv run tpustarter")
+    monkeypatch.setattr(text_layout, "tpustarter_command", lambda: "uv run tpustarter")
 
     async def journey() -> None:
         async with tutor(tmp_path, lessons={"full": lesson}, size=(160, 30)) as pilot:

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from tests.support.metrics_server import gauges, serve
-from tpustarter.watch.metrics_service import make_messages
+from tpustarter.watch.metrics_service import make_message_classes
 
 TIMEOUT_S = 600
 ASK = """\
@@ -76,6 +76,6 @@ def test_messages_are_those_of_tpu_info(client: Path) -> None:
     with serve(gauges(1, bandwidth=1)) as port:
         published = ask(client, port)["fields"]
 
-    for name, kind in make_messages().items():
+    for name, kind in make_message_classes().items():
         own = {field.name: [field.number, field.type] for field in kind.DESCRIPTOR.fields}
         assert own == {field: published[name].get(field) for field in own}

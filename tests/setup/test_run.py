@@ -139,7 +139,7 @@ def test_a_run_makes_proves_and_remembers_an_environment(
     assert "pip works" in said
     # What was tested is one line, however long, which is broken where it is shown.
     assert any(one.startswith("python ") and "virtual CPU devices)" in one for one in said), said
-    assert setup.folder == environments.find_proved() == tmp_path / "home" / "tpu"
+    assert setup.folder == environments.find_proved_environment() == tmp_path / "home" / "tpu"
     (chosen, _) = interpreters.choose_interpreter(None, {"PATH": ""}, tmp_path)
     assert (setup.folder / "bin/python", "the environment setup made") == (chosen.path, chosen.why)
     before = calls(tmp_path / "tools")
@@ -180,7 +180,7 @@ def test_a_busy_tpu_blocks_the_proof_alone(tmp_path: Path) -> None:
     assert ["done", "done", "done", "blocked", "todo"] == states(setup)
     assert "pid 4242" in ended[-1].step.note
     assert ExitCode.INCONCLUSIVE == setup.exit_code
-    assert environments.find_proved() is None
+    assert environments.find_proved_environment() is None
 
 
 @pytest.mark.parametrize(
@@ -222,7 +222,7 @@ def test_failing_step_is_explained_by_its_last_lines(
     assert hint in ended.step.note
     assert ended.tail[-1] in ended.log.read_text()
     assert ExitCode.FAILED == setup.exit_code
-    assert environments.find_proved() is None
+    assert environments.find_proved_environment() is None
     behave(tmp_path / "tools")
     again = make(tmp_path)
     list(again.run())
@@ -345,14 +345,14 @@ def test_undo_removes_only_files_of_setup(was_there: bool, tmp_path: Path) -> No
 
     with pytest.raises(Problem, match=r"did not make: `train\.py`"):
         setup.undo()
-    assert setup.folder == environments.find_proved()
+    assert setup.folder == environments.find_proved_environment()
     (setup.folder / "train.py").unlink()
     assert "~/tpu" in setup.removed_by_undo()[0]
     ended = list(setup.undo())
     assert ["remember", "prove", "install", "environment"] == [one.step.id for one in ended]
     assert {"undone"} == {one.step.state for one in ended}
     assert (was_there, 0) == (setup.folder.exists(), setup.exit_code)
-    assert environments.find_proved() is None
+    assert environments.find_proved_environment() is None
     assert [
         "done" if calls(tmp_path / "tools")[0] == "python" else "todo",
         *["todo"] * 4,
@@ -492,7 +492,7 @@ def test_folder_in_place_of_python_is_no_python(tmp_path: Path) -> None:
     (setup.folder / "bin/python").unlink()
     (setup.folder / "bin/python").mkdir()
 
-    assert environments.find_proved() is None
+    assert environments.find_proved_environment() is None
     assert "todo" == make(tmp_path).steps[1].state
 
 
@@ -500,7 +500,7 @@ def test_invalid_remembered_path_is_forgotten(tmp_path: Path) -> None:
     """A zero byte in the state is no path."""
     state.save_state(environments.STATE, {"environment": "a\0b"})
 
-    assert environments.find_proved() is None
+    assert environments.find_proved_environment() is None
     assert 5 == len(make(tmp_path, tools={"uv": True}).steps)
 
 

@@ -107,7 +107,7 @@ def test_server_failing_at_start_shows_its_last_words(tmp_path: Path) -> None:
     assert ("prove", "failed") == (ended.step.id, ended.step.state)
     assert "No module named" in ended.step.note
     assert "ended with exit code 1" in ended.step.note
-    assert environments.find_proved(environments.JUPYTER) is None
+    assert environments.find_proved_environment(environments.JUPYTER) is None
 
 
 def test_server_environment_runs_no_checks_or_lessons(tmp_path: Path) -> None:
@@ -117,7 +117,7 @@ def test_server_environment_runs_no_checks_or_lessons(tmp_path: Path) -> None:
     chosen, others = interpreters.choose_interpreter(None, {"PATH": os.defpath}, tmp_path)
 
     assert made not in [one.path for one in (chosen, *others)]
-    assert tmp_path / "made" == environments.find_proved(environments.SERVED["jupyter"])
+    assert tmp_path / "made" == environments.find_proved_environment(environments.SERVED["jupyter"])
 
 
 @pytest.mark.parametrize(

@@ -74,7 +74,7 @@ def test_python_without_wheel_is_named_before_download(tmp_path: Path) -> None:
     (tools / "python3").symlink_to(tools / "python3.14")
     blocked = make(tmp_path, "pytorch-xla").steps[0]
     profile = setup_profiles.PROFILES["pytorch-xla"]
-    found = environment_facts.collect_facts(
+    found = environment_facts.collect_environment_facts(
         profile, tmp_path / "home/x", _MACHINES[tmp_path], own=[]
     )
     fetched = steps.list_steps(
@@ -121,7 +121,7 @@ def test_system_without_wheel_starts_nothing(tmp_path: Path) -> None:
     """A Mac is told so by the plan, and not by pip."""
     profile = setup_profiles.PROFILES["torchtpu"]
     make(tmp_path, "torchtpu", tools={"uv": True, "python": True})
-    found = environment_facts.collect_facts(
+    found = environment_facts.collect_environment_facts(
         profile, tmp_path / "home/x", _MACHINES[tmp_path], own=[]
     )
     first = steps.list_steps(
@@ -140,10 +140,12 @@ def test_each_environment_is_remembered_beside_the_others(tmp_path: Path) -> Non
         environments.remember_environment(folder, key)
     environments.forget_environment(folders["torch_xla"])
 
-    assert folders[environments.TESTED] == environments.find_proved()
-    assert environments.find_proved("torch_xla") is None
-    assert folders["torch_tpu"] == environments.find_proved("torch_tpu")
-    assert folders[environments.COMPILES] == environments.find_proved(environments.COMPILES)
+    assert folders[environments.TESTED] == environments.find_proved_environment()
+    assert environments.find_proved_environment("torch_xla") is None
+    assert folders["torch_tpu"] == environments.find_proved_environment("torch_tpu")
+    assert folders[environments.COMPILES] == environments.find_proved_environment(
+        environments.COMPILES
+    )
 
 
 def test_requested_framework_selects_its_environment(tmp_path: Path) -> None:

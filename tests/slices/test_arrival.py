@@ -15,7 +15,11 @@ from tests.support.processes import until
 from tests.support.slice_hosts import free_port
 from tpustarter.probe.slice import arrival
 from tpustarter.probe.slice.arrival import MAX_BYTES, PATH, ArrivalFailed, PortInUse, Roster
-from tpustarter.probe.slice.host_place import HostPlace, UnknownHostPlace, find_place
+from tpustarter.probe.slice.host_position import (
+    HostPosition,
+    UnknownHostPosition,
+    find_host_position,
+)
 
 
 def facts(host: int, **changes: Any) -> dict[str, Any]:
@@ -34,9 +38,9 @@ def facts(host: int, **changes: Any) -> dict[str, Any]:
     }
 
 
-def place(host: int, port: int) -> HostPlace:
+def place(host: int, port: int) -> HostPosition:
     """Return the place of a host on this machine."""
-    return HostPlace(host, 2, f"127.0.0.1:{port}", detected=False)
+    return HostPosition(host, 2, f"127.0.0.1:{port}", detected=False)
 
 
 def ignore(members: dict[int, Any], seconds: float) -> tuple[int, ...]:
@@ -171,5 +175,5 @@ def test_nobody_there_is_said() -> None:
 )
 def test_contradicting_place_is_refused(given: dict[str, Any]) -> None:
     """Before JAX is asked for anything."""
-    with pytest.raises(UnknownHostPlace, match="expected"):
-        find_place(given, 1)
+    with pytest.raises(UnknownHostPosition, match="expected"):
+        find_host_position(given, 1)

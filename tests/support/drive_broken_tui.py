@@ -21,7 +21,7 @@ from tests.support import telling
 from tpustarter import __main__
 from tpustarter.text.terminal import LossyStream
 from tpustarter.tui.app.app import TpustarterApp
-from tpustarter.tui.app.device_use import DeviceUse
+from tpustarter.tui.app.device_use import LessonSessionOwner
 from tpustarter.tui.home import machine_facts
 from tpustarter.tui.home.screen import HomeScreen
 from tpustarter.tui.terminal import keyboard
@@ -76,10 +76,10 @@ BREAKS: dict[str, Callable[[], object]] = {
     "driver-starts": lambda: setattr(TerminalDriver, "_disable_line_wrap", broken),
     "driver-ends": lambda: setattr(TerminalDriver, "_enable_line_wrap", broken),
     "driver-writes": lambda: setattr(LossyStream, "draw", broken_at(8, LossyStream.draw)),
-    "worker": lambda: setattr(machine_facts, "collect_facts", broken),
+    "worker": lambda: setattr(machine_facts, "collect_machine_facts", broken),
     "worker-of-the-app": lambda: (
         when_shown(lambda home: home.app.release_lesson()),
-        setattr(DeviceUse, "release", broken_at(1, DeviceUse.release)),
+        setattr(LessonSessionOwner, "release", broken_at(1, LessonSessionOwner.release)),
     ),
     "thread": lambda: when_shown(lambda _: threading.Thread(target=broken).start()),
     "task": lambda: when_shown(

@@ -19,7 +19,7 @@ from typing import Any
 
 import grpc
 
-from tpustarter.watch.metrics_service import METHOD, make_messages
+from tpustarter.watch.metrics_service import METHOD, make_message_classes
 
 GIB = 2**30
 USED, TOTAL = "tpu.runtime.hbm.memory.usage.bytes", "tpu.runtime.hbm.memory.total.bytes"
@@ -66,7 +66,7 @@ def serve(
         port: The port; 0 for any.
         ordinal: True if a device is `device_ordinal` in a list, as libtpu names it for its queues.
     """
-    messages = make_messages()
+    messages = make_message_classes()
 
     def answer(request: Any, context: grpc.ServicerContext) -> Any:
         metrics = (served() if callable(served) else served).get(request.metric_name)

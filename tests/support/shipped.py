@@ -21,10 +21,10 @@ from tpustarter.learning.content.blocks import Block
 from tpustarter.learning.content.exercises import AnswerVerdict, Exercise
 from tpustarter.learning.progress import lesson_progress
 from tpustarter.learning.run import lesson_run_text
-from tpustarter.learning.run.batch_run import BatchRun, BlockStarted, LessonOpened
 from tpustarter.learning.run.block_output import OutputChunk
 from tpustarter.learning.run.block_results import BlockResult
 from tpustarter.learning.run.lesson_process import BlockPlots, LessonSession
+from tpustarter.learning.run.lessons_run import BlockStarted, LessonsRun, LessonStarted
 from tpustarter.machine import host
 
 SCHEMA = json.loads(resources.files("tpustarter.learning").joinpath("schema.json").read_text())
@@ -97,11 +97,11 @@ def every_block_holds(lesson: Lesson, env: Mapping[str, str], *, devices: int = 
     unchanged block must not pass.
     """
     machine = host.Machine(env={**env, **compiler_for(lesson)})
-    practice = BatchRun([lesson], python=sys.executable, machine=machine, devices=devices)
+    practice = LessonsRun([lesson], python=sys.executable, machine=machine, devices=devices)
     practice.blocks[lesson.id] = [patient(block) for block in practice.blocks[lesson.id]]
     unchanged = {}
     for event in practice.events():
-        if isinstance(event, LessonOpened):
+        if isinstance(event, LessonStarted):
             session = event.session
         elif isinstance(event, BlockStarted) and event.block.is_try and not session.blocked:
             unchanged[event.block.id] = run_block(session, event.block).status

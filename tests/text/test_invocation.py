@@ -159,7 +159,7 @@ TEXTS = {
 @pytest.fixture
 def started_by_uv(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let this process be one that `python3 -m uv run` started."""
-    monkeypatch.setattr(invocation, "program_command", lambda: UV)
+    monkeypatch.setattr(invocation, "tpustarter_command", lambda: UV)
 
 
 @pytest.mark.parametrize("text", TEXTS)
@@ -175,7 +175,7 @@ def test_commands_are_replaced_and_sentences_are_not(text: str) -> None:
 @pytest.mark.usefixtures("started_by_uv")
 def test_replaced_command_is_not_replaced_again(monkeypatch: pytest.MonkeyPatch) -> None:
     """Texts may pass through twice; the longest form begins like no other."""
-    monkeypatch.setattr(invocation, "program_command", lambda: "uv run --project ~/a tpustarter")
+    monkeypatch.setattr(invocation, "tpustarter_command", lambda: "uv run --project ~/a tpustarter")
 
     text = invocation.format_commands(
         invocation.format_commands("`tpustarter check` and `tpustarter learn`")
@@ -197,7 +197,7 @@ COMMANDS = (
 
 def test_every_command_is_rewritten(monkeypatch: pytest.MonkeyPatch) -> None:
     """One that is missing in the pattern is printed in a form that may not work here."""
-    monkeypatch.setattr(invocation, "program_command", lambda: UV)
+    monkeypatch.setattr(invocation, "tpustarter_command", lambda: UV)
     lines = [f"run tpustarter {name} first" for name in cli.COMMANDS]
 
     assert [line.replace("tpustarter", UV) for line in lines] == [
@@ -211,12 +211,12 @@ def test_wrapped_text_gets_command_once(
     command: str, width: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Wherever a line ends, and whether it was put in before that or comes after it."""
-    monkeypatch.setattr(invocation, "program_command", lambda: command)
+    monkeypatch.setattr(invocation, "tpustarter_command", lambda: command)
     text = "Go there and type `tpustarter rehearse`, or `uv run tpustarter learn`. " * 3
     text += "See tpustarter learn. " * 3
     typed = invocation.format_commands(text)
 
-    monkeypatch.setattr(terminal, "program_command", lambda: command)
+    monkeypatch.setattr(terminal, "tpustarter_command", lambda: command)
     monkeypatch.setattr(terminal, "line_width", lambda: width)
     given = textwrap.wrap(text, width, subsequent_indent="  ", break_long_words=False)
 

@@ -40,4 +40,4 @@ def cloud(project: None) -> Iterator[FakeCloud]:
 def long_command(monkeypatch: pytest.MonkeyPatch) -> None:
     """Start the program with more than its name."""
     for module in (invocation, lesson_commands, text_layout):
-        monkeypatch.setattr(module, "program_command", lambda: "python3 -m uv run tpustarter")
+        monkeypatch.setattr(module, "tpustarter_command", lambda: "python3 -m uv run tpustarter")

@@ -169,7 +169,7 @@ def test_checks_run_live_then_worst_comes_first(tmp_path: Path) -> None:
             seen = await press(pilot, "c")
             words = re.findall(r"^ (FAIL|ERROR|WARN|PASS) +host", seen, re.MULTILINE)
             assert words == ["FAIL", "ERROR", "WARN", "PASS"]
-            last = lesson_progress.read_last_check()
+            last = lesson_progress.read_last_check_run()
             assert last is not None
             assert "tpu" != last["verified_on"]
             assert str(last["headline"]) in " ".join(seen.split())

@@ -52,6 +52,6 @@ def test_text_without_command_has_no_launch_hint(text: str) -> None:
 
 def test_installed_program_needs_no_launch_hint(monkeypatch: pytest.MonkeyPatch) -> None:
     """Most who installed it type its name."""
-    monkeypatch.setattr(lesson_commands, "program_command", lambda: "tpustarter")
+    monkeypatch.setattr(lesson_commands, "tpustarter_command", lambda: "tpustarter")
 
     assert split_at_command("Type `tpustarter check`.") is None

@@ -12,7 +12,7 @@ from tests.learning.test_exercises import SHIPPED, SOLVED
 from tests.support.gates import wait_for
 from tests.support.tutor import HELLO, on_screen, press, run, settle, tutor, until, write_lessons
 from tpustarter.core import locations
-from tpustarter.learning.progress import lesson_progress, progress_merge
+from tpustarter.learning.progress import lesson_progress, progress_transfer
 from tpustarter.tui.exercise.exercise_view import ExerciseView
 from tpustarter.tui.kit.editor import CodeEditor
 
@@ -69,7 +69,7 @@ def test_digit_answers_question_and_shows_reason(tmp_path: Path) -> None:
             assert "right  Two cores are one device." in seen
 
     run(journey)
-    quizzes = progress_merge.make_progress_export()["lessons"]["start/asks"]["quizzes"]
+    quizzes = progress_transfer.make_progress_export()["lessons"]["start/asks"]["quizzes"]
 
     assert quizzes["v4"]["right"] is True
 

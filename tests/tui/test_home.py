@@ -629,7 +629,7 @@ def test_home_names_failures_of_last_checks() -> None:
 def test_old_state_folder_shows_its_last_check(summary: dict[str, Any] | None) -> None:
     """A file without the numbers, or with damaged ones, is shown as it was written."""
     shutil.copy(SAMPLES / "old_state/last-check.json", state.prepare_state_path("last-check"))
-    check = lesson_progress.read_last_check()
+    check = lesson_progress.read_last_check_run()
     assert check
 
     said, before = check["headline"], check["before"]["headline"]

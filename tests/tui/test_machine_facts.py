@@ -9,7 +9,7 @@ import pytest
 from tests.support.machines import lay_out
 from tpustarter.tui.app.machine_label import MachineLabelText
 from tpustarter.tui.app.settings import Settings
-from tpustarter.tui.home.machine_facts import collect_facts, python_version
+from tpustarter.tui.home.machine_facts import collect_machine_facts, python_version
 
 PYTHONS = {
     "environment": ({"pyvenv.cfg": "version = 3.12.1\n", "bin/python": ""}, "3.12.1"),
@@ -39,7 +39,7 @@ def test_version_is_whole_or_unknown(name: str, tmp_path: Path) -> None:
 def test_variable_alone_is_no_tpu(tmp_path: Path) -> None:
     """Home names no TPU and nobody who could use it, and says how to go on without one."""
     env = {"HOME": str(tmp_path), "PATH": "/usr/bin:/bin", "JAX_PLATFORMS": "tpu"}
-    facts = collect_facts(lay_out(tmp_path, env=env), Settings())
+    facts = collect_machine_facts(lay_out(tmp_path, env=env), Settings())
     (devices, said), (note, how), *others = facts.rows
 
     assert ("Devices", "Note") == (devices, note)
@@ -55,6 +55,6 @@ def test_variable_alone_is_no_tpu(tmp_path: Path) -> None:
 def test_tpu_selected_by_variable_is_shown(tmp_path: Path) -> None:
     """It is there to be seen."""
     env = {"HOME": str(tmp_path), "PATH": "/usr/bin:/bin", "JAX_PLATFORMS": "tpu"}
-    facts = collect_facts(lay_out(tmp_path, "v5e", chips=8, env=env), Settings())
+    facts = collect_machine_facts(lay_out(tmp_path, "v5e", chips=8, env=env), Settings())
 
     assert ("TPU", True, 8) == (facts.rows[0][0], facts.on_tpu, facts.chips)

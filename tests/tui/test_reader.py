@@ -14,7 +14,7 @@ from tests.support.made_lessons import fence, make_lesson
 from tests.support.stubs import make_python
 from tests.support.tutor import HELLO, on_screen, press, run, settle, tutor, until, write_checks
 from tpustarter.learning.run.lesson_process import LessonSession
-from tpustarter.tui.app.device_use import IDLE_S, OPEN_S, DeviceUse
+from tpustarter.tui.app.device_use import IDLE_S, OPEN_S, LessonSessionOwner
 from tpustarter.tui.checks.screen import ChecksScreen
 from tpustarter.tui.kit.page import Sheet
 from tpustarter.tui.kit.row_list import Row, RowList
@@ -71,7 +71,7 @@ def test_possible_tpu_holder_ends_by_single_key(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Somebody may wait for the TPU: there is no question in between."""
-    monkeypatch.setattr(DeviceUse, "owns_accelerator", property(lambda _: True))
+    monkeypatch.setattr(LessonSessionOwner, "owns_accelerator", property(lambda _: True))
 
     async def journey() -> None:
         async with tutor(tmp_path, size=(80, 40)) as pilot:
@@ -164,7 +164,7 @@ def test_idle_limit_is_short_for_process_on_tpu(
     variables = {"VIRTUAL_ENV": str(tmp_path / "venv")}
     chips = 8 if generation else 0
     machine = lay_out(tmp_path / "root", generation, chips=chips, env=variables)
-    live = DeviceUse(lambda _: None)
+    live = LessonSessionOwner(lambda _: None)
     live._session = LessonSession(make_lesson(tmp_path, "text", needs=needs), machine=machine)
 
     assert expected == live.idle_s

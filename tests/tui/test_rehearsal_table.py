@@ -259,7 +259,7 @@ def test_cell_and_details_show_largest_size(case: str) -> None:
 
     assert word == answers.cell((None, "step"), "v5e-8")[0]
     assert is_listed == any(fit_text.describe_fit(fit) in line for line in lines)
-    for tried in fit_text.list_tried(fit):
+    for tried in fit_text.list_tried_sizes(fit):
         assert any(line.endswith(tried) for line in lines)
     assert (answers.find_skip_reason((None, "step"), "v5e-8") is None) == is_listed
 

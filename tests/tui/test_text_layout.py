@@ -31,7 +31,7 @@ def test_wide_command_breaks_between_words(
 ) -> None:
     """Where it fits, the words that start this program stay together."""
     for module in (text_layout, terminal):
-        monkeypatch.setattr(module, "program_command", lambda: "python3 -m uv run tpustarter")
+        monkeypatch.setattr(module, "tpustarter_command", lambda: "python3 -m uv run tpustarter")
     text = Content("python3 -m uv run tpustarter rehearse jax.all_gather")
 
     assert "python3 -m uv run tpustarter" == text_layout.wrap_text(text, 30)[0].plain

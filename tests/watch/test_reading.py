@@ -23,7 +23,7 @@ from tpustarter.machine import host
 from tpustarter.watch import metrics_client
 from tpustarter.watch.metric_names import read_metric_names
 from tpustarter.watch.metrics_client import PORT, list_ports, read_port
-from tpustarter.watch.metrics_service import make_messages
+from tpustarter.watch.metrics_service import make_message_classes
 from tpustarter.watch.reading import TpuReading, read_tpu
 
 
@@ -202,7 +202,7 @@ def test_published_bytes_are_understood() -> None:
 
 def test_messages_keep_what_they_do_not_know() -> None:
     """A newer libtpu adds fields, and the ones that count are read all the same."""
-    message = make_messages()["Metric"](gauge={"as_int": 7})
+    message = make_message_classes()["Metric"](gauge={"as_int": 7})
     extended = message.SerializeToString() + b"\xa2\x06\x03abc"
 
-    assert 7 == make_messages()["Metric"].FromString(extended).gauge.as_int
+    assert 7 == make_message_classes()["Metric"].FromString(extended).gauge.as_int

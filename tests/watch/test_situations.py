@@ -10,7 +10,7 @@ import pytest
 from tpustarter.core import content
 from tpustarter.watch.missing_metrics import read_reasons
 from tpustarter.watch.reading import DeviceReading, LinkReading, TpuReading
-from tpustarter.watch.situations import collect_facts, find_situation, read_rules
+from tpustarter.watch.situations import collect_reading_facts, find_situation, read_situation_rules
 
 GIB = 2**30
 
@@ -87,7 +87,7 @@ def test_situation_has_its_sentence(name: str) -> None:
 
 def test_every_rule_is_tried() -> None:
     """A row that no numbers reach says nothing."""
-    assert [*SITUATIONS] == [rule.id for rule in read_rules()]
+    assert [*SITUATIONS] == [rule.id for rule in read_situation_rules()]
 
 
 def test_no_devices_mean_nothing() -> None:
@@ -98,15 +98,15 @@ def test_no_devices_mean_nothing() -> None:
 def test_conditions_name_known_facts() -> None:
     """A fact with another name would never hold."""
     whole = make_reading(links=(0,), duty=1, matrix=1, bandwidth=1, throttle=0)
-    known = collect_facts(whole).keys()
+    known = collect_reading_facts(whole).keys()
 
-    assert set[str]() == {name for rule in read_rules() for name in rule.when} - known
+    assert set[str]() == {name for rule in read_situation_rules() for name in rule.when} - known
 
 
 def test_rows_have_sources_and_lessons() -> None:
     """Public pages, and lessons that exist."""
     lessons = {lesson.id for lesson in content.read_lessons()}
-    rows = [*read_rules(), *read_reasons().values()]
+    rows = [*read_situation_rules(), *read_reasons().values()]
 
     assert set[str]() == {row.lesson for row in rows} - lessons
     assert [] == [row.id for row in rows if not row.source.startswith("https://")]

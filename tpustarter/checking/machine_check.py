@@ -105,7 +105,9 @@ class MachineCheck:
         )
         if not request.all_hosts:
             named = {*request.ids}
-            self.checks = [one for one in self.checks if not needs_hosts(one) or one.id in named]
+            self.checks = [
+                one for one in self.checks if not needs_several_hosts(one) or one.id in named
+            ]
         self._redact = Redactor(self._machine.env)
         self._runner: CheckRunner | None = None
         self._planned: int | None = None
@@ -154,7 +156,7 @@ class MachineCheck:
             self.run.seconds = time.monotonic() - began
 
     def _events(self) -> Iterator[Event]:
-        with run_folder.open_run_folder(self._redact, self._has_failed) as folder:
+        with run_folder.hold_run_folder(self._redact, self._has_failed) as folder:
             yield from self._groups(folder)
         self.logs = run_folder.list_kept_logs(folder)
 
@@ -198,6 +200,7 @@ class MachineCheck:
                 self.run.blocked = None  # another framework ran, so only this one was skipped
         finally:
             runner.close()
+            self.run.stored_programs = session.stored_programs
 
     def _session(self, folder: Path) -> ProbeSession:
         return ProbeSession(
@@ -208,6 +211,7 @@ class MachineCheck:
             {"root": str(self._machine.root), "uid": self._machine.uid},
             self._redact,
             isolate=self._request.isolate,
+            program_store=None if self._request.fresh else _find_program_store(),
             results={},
         )
 
@@ -262,7 +266,7 @@ class MachineCheck:
             self.run.blocked = blocked
             yield from skip_all_checks(group, blocked)
             return
-        session.settings = frameworks.list_settings(framework, self._machine.env)
+        session.settings = frameworks.list_behaviour_variables(framework, self._machine.env)
         if self._runner and self._runner.is_warm:
             yield from self._runner.run(group)
             return
@@ -299,7 +303,8 @@ class MachineCheck:
         here = [
             framework
             for framework in groups
-            if framework in installed and not frameworks.list_missing(framework, installed)
+            if framework in installed
+            and not frameworks.list_missing_frameworks(framework, installed)
         ]
         return [framework for framework in groups if framework not in (here or list(groups)[:1])]
 
@@ -364,7 +369,7 @@ class MachineCheck:
             "settings": [
                 name
                 for framework in sorted(groups)
-                for name in frameworks.list_settings(framework, self._machine.env)
+                for name in frameworks.list_behaviour_variables(framework, self._machine.env)
             ],
             "others": [
                 f"{self._display_path(interpreter)}: {interpreter.frameworks_text}"
@@ -380,9 +385,15 @@ class MachineCheck:
             self.run.target["devices"] = result.ran_on.count
 
 
-def needs_hosts(check: Check) -> bool:
+def needs_several_hosts(check: Check) -> bool:
     """Return whether a check needs several hosts; a run on one host leaves it out."""
     return check.needs.get("hosts", 1) > 1
+
+
+def _find_program_store() -> Path | None:
+    with contextlib.suppress(Problem):  # without a state folder, every program is compiled
+        return locations.make_state_folder() / "programs"
+    return None
 
 
 def _wanted(request: CheckRequest) -> str | None:

@@ -11,7 +11,7 @@ import click
 
 from tpustarter.cli.command_end import print_error_json
 from tpustarter.core.problem import ExitCode, Problem, find_schema_name, wants_json
-from tpustarter.text.invocation import format_commands, program_command
+from tpustarter.text.invocation import format_commands, tpustarter_command
 from tpustarter.text.terminal import (
     add_unbreakable_spaces,
     break_command,
@@ -59,7 +59,7 @@ _HYPHEN = "\ue001"
 
 
 def _whole(text: str) -> str:
-    """Return a text with this program's own command names, and no line breaks within words."""
+    """Return text with this program's own command names, and no line breaks within words."""
     return add_unbreakable_spaces(format_commands(text)).replace("-", _HYPHEN)
 
 
@@ -74,7 +74,7 @@ class _Help(click.HelpFormatter):
             self.write("\n" * bool(number))
             label, _, example = paragraph.rpartition(": ")
             fits = self.current_indent + len(paragraph) <= self.width
-            if fits or not example.startswith(_whole(program_command())):
+            if fits or not example.startswith(_whole(tpustarter_command())):
                 super().write_text(paragraph)
                 continue
             if label:

@@ -13,7 +13,7 @@ import click
 
 from tpustarter.core.problem import ExitCode, Problem
 from tpustarter.text import phrases
-from tpustarter.text.invocation import NAME, program_command
+from tpustarter.text.invocation import NAME, tpustarter_command
 from tpustarter.text.terminal import escape_text
 
 
@@ -132,7 +132,7 @@ def _pass_over_one_signal() -> None:
 def convert_usage_error(error: click.ClickException) -> Problem:
     """Return click's usage error as a Problem that names the help to read."""
     context = error.ctx if isinstance(error, click.UsageError) else None
-    words = context.command_path.removeprefix(program_command()) if context else ""
+    words = context.command_path.removeprefix(tpustarter_command()) if context else ""
     hint = f"run `{NAME}{words} --help` for what it takes"
     if isinstance(error, click.NoSuchOption):
         what = f"there is no option `{error.option_name}`"

@@ -13,7 +13,13 @@ from pathlib import Path
 import click
 
 from tpustarter.text.invocation import format_commands
-from tpustarter.text.terminal import escape_text, format_code, shows_bold, wrap_for_stream, wrap_row
+from tpustarter.text.terminal import (
+    can_show_style,
+    escape_text,
+    format_code,
+    wrap_for_stream,
+    wrap_row,
+)
 
 _LESS = "-RX -PsSpace reads on, / searches, q ends$"
 """Options for `less` if the user has set none; -X leaves the text on the screen."""
@@ -57,6 +63,6 @@ def page_lines(lines: Iterable[str]) -> None:
     is_long = text.count("\n") >= shutil.get_terminal_size().lines
     if sys.stdin.isatty() and sys.stdout.isatty() and is_long:
         os.environ.setdefault("LESS", _LESS)
-        click.echo_via_pager(text, color=shows_bold(sys.stdout))
+        click.echo_via_pager(text, color=can_show_style(sys.stdout))
     else:
         click.echo(text)

@@ -83,7 +83,7 @@ def explain(files: tuple[str, ...], *, no_look: bool, fix: bool, as_json: bool) 
             found = _explain_job(scanner, files)
         else:
             scan, job = _scan(scanner, files[0] if files else None)
-            found = job if job and not fix else make_explanation(scan, looks=not no_look)
+            found = job if job and not fix else explain_scan(scan, looks=not no_look)
         if as_json:
             print_result(Redactor(os.environ).redact_value(_document(found)))
         else:
@@ -110,7 +110,7 @@ def explain_worker_logs(files: Sequence[str]) -> str:
     if len(files) > 1:
         found = _explain_job(scanner, files)
     else:
-        found = make_explanation(_scan(scanner, files[0])[0], looks=False)
+        found = explain_scan(_scan(scanner, files[0])[0], looks=False)
     return remove_secrets(_text(found))
 
 
@@ -162,13 +162,13 @@ def _mend(found: Explanation) -> None:
         if not click.confirm("Run it?", default=False, err=True):
             continue
         code = fixes.run_fix(offer)
-        gone = fixes.is_fixed(match, found.python)
+        gone = fixes.recheck_failure(match, found.python)
         ended = "" if code == 0 else f"The command ended with {code}. "
         state = "It is no longer so." if gone else f"It is still so: {match.failure.what}."
         click.echo(f"{ended}{state}", err=True)
 
 
-def make_explanation(
+def explain_scan(
     scan: LogScan, *, looks: bool, end: CommandEnd | None = None, python: str | None = None
 ) -> Explanation:
     """Return a scanned log's explanation, confirmed on this machine where possible.
@@ -200,7 +200,7 @@ def add_evidence(found: Explanation) -> Explanation:
 
 
 def remove_secrets(text: str) -> str:
-    """Return a text with secrets redacted."""
+    """Return text with its secrets redacted."""
     return Redactor(os.environ).redact_text(text)
 
 

@@ -14,7 +14,7 @@ from tpustarter.core.problem import Problem
 from tpustarter.learning.content.paths import read_paths
 from tpustarter.machine import host
 from tpustarter.machine.notebook_services import find_notebook_service
-from tpustarter.text.invocation import program_command
+from tpustarter.text.invocation import tpustarter_command
 from tpustarter.text.terminal import escape_text, line_width, wrap
 
 _NEXT = (
@@ -64,7 +64,7 @@ def overview() -> None:
     if path:
         click.echo("\nYour path\n" + "\n".join(wrap(path, "  ")))
     click.echo("\nNext")
-    rows = [(f"  {program_command()} {typed}", does) for typed, does in [*following, *_NEXT]]
+    rows = [(f"  {tpustarter_command()} {typed}", does) for typed, does in [*following, *_NEXT]]
     width = max(len(typed) for typed, _ in rows) + 2
     is_beside = line_width() - width >= _LEAST_BESIDE
     for typed, does in rows:

@@ -40,7 +40,7 @@ def _shown(parameter: click.Parameter) -> str:
 
 
 def split_names(text: str | None) -> tuple[str, ...]:
-    """Split `v5e-8,v6e-8` into names; a text without a name gives one empty, invalid name."""
+    """Split `v5e-8,v6e-8` into names. A string without a name gives one empty, invalid name."""
     if text is None:
         return ()
     return tuple(name.strip() for name in text.split(",") if name.strip()) or ("",)

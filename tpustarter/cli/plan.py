@@ -124,7 +124,7 @@ def plan(
     as_json: bool,
     **options: Any,  # with the options' types
 ) -> None:
-    """Plan a model on TPUs; its help is `_HELP`."""
+    """Plan a model on TPUs; `_HELP` has the command's help."""
     with print_errors_as_json(SCHEMA, wanted=as_json):
         from tpustarter.planning import (
             model_shape,

@@ -20,7 +20,7 @@ from tpustarter.text import phrases
 from tpustarter.text.terminal import escape_text
 
 if TYPE_CHECKING:
-    from tpustarter.report.collect.collectors import ReportContext
+    from tpustarter.report.collect.collector import ReportContext
     from tpustarter.report.make_report import BugReport
 
 SCHEMA = "tpustarter.bug-report/1"
@@ -188,7 +188,7 @@ def _context(options: _ReportOptions) -> ReportContext:
     from tpustarter.checking.plan import interpreters
     from tpustarter.machine import host
     from tpustarter.report.collect import known_failures as reported_failures
-    from tpustarter.report.collect.collectors import ReportContext
+    from tpustarter.report.collect.collector import ReportContext
 
     machine = host.Machine()
     try:

@@ -91,7 +91,7 @@ def _explain(seen: IncrementalLogScanner, code: int, kills: dict[str, int], prog
     try:
         python = program if _PYTHON.fullmatch(Path(program).name) else None
         end = CommandEnd(code, kills)
-        found = explain.make_explanation(seen.finish(), looks=True, end=end, python=python)
+        found = explain.explain_scan(seen.finish(), looks=True, end=end, python=python)
     except Problem as problem:
         click.echo(f"\n{problem}", err=True)
         return

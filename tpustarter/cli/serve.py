@@ -14,7 +14,7 @@ import click
 from tpustarter.cli.parameters import StrictCommand
 from tpustarter.core.problem import ExitCode, Problem
 from tpustarter.machine import pip_command
-from tpustarter.text.invocation import format_commands, program_command
+from tpustarter.text.invocation import format_commands, tpustarter_command
 from tpustarter.text.terminal import escape_text, format_code
 
 if TYPE_CHECKING:
@@ -95,12 +95,12 @@ def _tutor(port: int) -> TutorServer:
     from tpustarter.serving.app_window import app_variables
 
     return TutorServer(
-        [sys.executable, "-m", "tpustarter"], app_variables(program_command()), port=port
+        [sys.executable, "-m", "tpustarter"], app_variables(tpustarter_command()), port=port
     )
 
 
 def _install() -> str:
-    if " run " in program_command():  # started by uv, which can install the extra
+    if " run " in tpustarter_command():  # started by uv, which can install the extra
         return "type the same command with `--extra serve` after `uv run`"
     python = shlex.quote(sys.executable)
     return f"run `{pip_command.format_pip_command(f'{python} -m pip install textual-serve')}`"
@@ -113,7 +113,7 @@ def _serve_other(what: str, port: int) -> None:
     from tpustarter.serving.server_process import ServerProcess
     from tpustarter.setup import server_commands
 
-    folder = environments.find_proved(environments.SERVED[what])
+    folder = environments.find_proved_environment(environments.SERVED[what])
     if folder is None:
         raise Problem(
             f"there is no environment that serves {NAMES[what]}",

@@ -29,7 +29,7 @@ from tpustarter.setup.environment.environment_setup import (
 from tpustarter.setup.environment.setup_profiles import MACHINE, PROFILES
 from tpustarter.setup.environment.steps import SetupStep
 from tpustarter.setup.machine.machine_setup import MachineSetup
-from tpustarter.setup.machine.step_values import parse_pairs
+from tpustarter.setup.machine.step_values import parse_set_options
 from tpustarter.text import phrases
 from tpustarter.text.terminal import choose_paint, escape_text, wrap
 
@@ -136,7 +136,7 @@ def _plan(
             code=ExitCode.USAGE,
         )
     if name in MACHINE:
-        return MachineSetup(name, root=root, told=parse_pairs(told), only=only)
+        return MachineSetup(name, root=root, told=parse_set_options(told), only=only)
     if folder:
         folder = locations.expand_path(folder)
         if folder.exists() and not folder.is_dir():
@@ -254,7 +254,7 @@ def _describe_undo(plan: EnvironmentSetup, command: str) -> Iterator[str]:
 
 
 def _run(plan: EnvironmentSetup, command: str, *, undo: bool) -> Iterator[str]:
-    """Run the plan, or undo it, and yield a text for each event as it happens."""
+    """Run the plan, or undo it, and yield the text for each event as it happens."""
     events = plan.undo() if undo else plan.run()
     with stop_at_signals(lambda _: plan.stop()):
         for event in events:

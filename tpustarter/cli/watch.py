@@ -71,7 +71,7 @@ Exit codes:
 def watch(
     *, once: bool, seconds: float, ports: tuple[int, ...], python: str | None, as_json: bool
 ) -> None:
-    """Show the TPU live; its help is `_HELP`."""
+    """Show the TPU live; `_HELP` has the command's help."""
     with print_errors_as_json(SCHEMA, wanted=as_json), _watching(ports, seconds, python) as tpu:
         reading = tpu.look_whole() if once or as_json else tpu.look()
         no_tpu = reading.missing and reading.missing.exit_code == ExitCode.NO_DEVICE

@@ -18,8 +18,8 @@ FLAG, COMMAND, ANY = "-", ">", "*"
 """Kinds of a word: an option without a value, a command, and a value that only the user knows."""
 
 
-class IndexRow(NamedTuple):
-    """A word that may follow a command, or the values of its argument."""
+class CompletionRow(NamedTuple):
+    """A word that may follow a command, or the values of the command's argument."""
 
     command: str
     """The command that it follows, such as `tpu create`; empty for the program itself; or the name
@@ -43,7 +43,7 @@ def list_completions(words: Sequence[str]) -> Iterator[tuple[str, str]]:
         before.pop()
     elif typed == "=":
         typed = ""
-    rows = [IndexRow(*line.split("\t")) for line in INDEX.read_text("utf-8").splitlines()]
+    rows = [CompletionRow(*line.split("\t")) for line in INDEX.read_text("utf-8").splitlines()]
     command, option = _follow(rows, before)
     name, is_assigned, value = typed.partition("=")
     if option:
@@ -59,7 +59,9 @@ def list_completions(words: Sequence[str]) -> Iterator[tuple[str, str]]:
                 yield row.word, row.help
 
 
-def _follow(rows: Sequence[IndexRow], words: Sequence[str]) -> tuple[str, IndexRow | None]:
+def _follow(
+    rows: Sequence[CompletionRow], words: Sequence[str]
+) -> tuple[str, CompletionRow | None]:
     """Return the command of some words, and the option whose value is next if there is one."""
     command, option = "", None
     for word in words:
@@ -70,11 +72,13 @@ def _follow(rows: Sequence[IndexRow], words: Sequence[str]) -> tuple[str, IndexR
     return command, option
 
 
-def _find_row(rows: Sequence[IndexRow], command: str, word: str) -> IndexRow | None:
+def _find_row(rows: Sequence[CompletionRow], command: str, word: str) -> CompletionRow | None:
     return next((row for row in rows if (row.command, row.word) == (command, word)), None)
 
 
-def _list_values(rows: Sequence[IndexRow], row: IndexRow, typed: str) -> Iterator[tuple[str, str]]:
+def _list_values(
+    rows: Sequence[CompletionRow], row: CompletionRow, typed: str
+) -> Iterator[tuple[str, str]]:
     """Yield the values of an option or argument; of a list with commas, those of its last part."""
     if row.values == ANY:
         return

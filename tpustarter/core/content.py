@@ -48,6 +48,8 @@ class Check:
     own_process: bool = False
     env: dict[str, str] = field(default_factory=dict[str, str])
     optional: bool = False
+    fresh: bool = False
+    """True if all its programs are compiled anew, because it is about compiling."""
     has_programs: bool = False
     """True if the file has a function `programs`, which lists programs to rehearse."""
     broken: str | None = None
@@ -66,6 +68,7 @@ _CONSTANTS: dict[str, tuple[str, type | tuple[type, ...]]] = {
     "OWN_PROCESS": ("own_process", bool),
     "ENV": ("env", dict),
     "OPTIONAL": ("optional", bool),
+    "FRESH": ("fresh", bool),
 }
 _NEEDS: dict[str, type | tuple[type, ...]] = {
     "chips": int,
@@ -297,7 +300,7 @@ class Lesson:
 
     @property
     def packages(self) -> list[str]:
-        """Other packages that the lesson needs, by the names used to install them."""
+        """Other packages that the lesson needs, under the names used to install them."""
         return _as_texts(self._needs.get("packages"))
 
     @property
@@ -307,7 +310,7 @@ class Lesson:
 
     @property
     def exercise_names(self) -> list[str]:
-        """Names of the lesson's exercises, in order."""
+        """Names of the lesson's exercises, as ordered in its header."""
         return _as_texts(self.header.get("exercises"))
 
     @property

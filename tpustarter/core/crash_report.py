@@ -16,7 +16,7 @@ from tpustarter.version import __version__
 
 
 class ReportedCrash(Exception):  # noqa: N818  its report has been written already
-    """A bug that has already been reported; it still decides the exit code."""
+    """Raised in place of a bug that has already been reported, to set the exit code."""
 
     def __init__(self, what: str, where: str) -> None:
         super().__init__(what)

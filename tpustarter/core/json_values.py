@@ -35,7 +35,7 @@ def as_type(value: object, kind: type[_T]) -> _T | None:
 
 
 def items_of_type(value: object, kind: type[_T], most: int | None = None) -> list[_T]:
-    """Return the items of a JSON array that have a type; of the first `most` items if given."""
+    """Return the items of a JSON array that have a type, out of the first `most` or of all."""
     every = (as_type(item, kind) for item in (value[:most] if is_array(value) else ()))
     return [item for item in every if item is not None]
 

@@ -246,7 +246,7 @@ def chown_to_caller(path: Path) -> None:
 
 
 def write_user_file(path: Path, text: str) -> None:
-    """Write a file that the user named, completely or not at all, with a timeout.
+    """Write a file that the user named, completely or not at all; give up after a timeout.
 
     A file is written under a temporary name and renamed, also through a symbolic link. A file whose
     folder accepts no new files is written in place, and so is a pipe or a device.

@@ -280,7 +280,7 @@ class Redactor:
 
 
 def drop_incomplete_word(text: str) -> str:
-    """Remove the last word of a text, because it may be incomplete.
+    """Remove the last word of text that was cut off, because the word may be incomplete.
 
     Part of a secret has no recognisable shape, and part of a name is no known name, so neither may
     be
@@ -290,7 +290,7 @@ def drop_incomplete_word(text: str) -> str:
 
 
 def drop_incomplete_line(text: str) -> str:
-    """Remove the first line of a text, or the first word of a single line: it may be incomplete."""
+    """Remove the start of text that was cut off: its first line, or the first word of one line."""
     _, line_end, rest = text.partition("\n")
     return rest if line_end else _FIRST_WORD.sub("", text)
 

@@ -22,8 +22,8 @@ CONFIGURATION = 78
 """`ExitCode.CONFIGURATION`, which cannot be imported if `enum` is shadowed."""
 
 
-def end_if_shadowed(error: BaseException) -> None:
-    """Exit if the error was caused by a file that shadows a module; otherwise return.
+def exit_if_shadowed(error: BaseException) -> None:
+    """Exit if an error was caused by a file that shadows a module; otherwise return.
 
     It exits at once, because any further import may hit the same file.
     """

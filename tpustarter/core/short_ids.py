@@ -51,7 +51,7 @@ def find_id(
     """
     if typed in titles:
         return typed
-    found = list_matches(typed, titles)
+    found = list_matching_ids(typed, titles)
     liked = [name for name in found if name in preferred] or found
     if len(liked) == 1:
         return liked[0]
@@ -93,8 +93,8 @@ def is_id_or_last_part(typed: str, name: str) -> bool:
     return _spelt(typed) in (_spelt(name), _spelt(name).rpartition("/")[2])
 
 
-def list_matches(typed: str, ids: Mapping[str, str] | Sequence[str]) -> list[str]:
-    """Return the ids that match the typed text: equal to it, ending in it, or containing it.
+def list_matching_ids(typed: str, ids: Mapping[str, str] | Sequence[str]) -> list[str]:
+    """Return the ids that equal the typed one, end in it or contain it.
 
     Only the first of these three kinds that has a match is returned.
     """

@@ -21,7 +21,7 @@ _OUT_OF_MEMORY = "host-memory-out"
 
 
 def describe_exit_code(code: int) -> str:
-    """Describe an exit code in words; a shell reports a signal as 128 plus its number."""
+    """Return a phrase for an exit code; shells report a signal as 128 plus its number."""
     # A program that itself exits with 128 plus a number looks the same as one that was killed.
     try:
         name = signal.Signals(code - 128).name

@@ -42,7 +42,7 @@ class CommandEnd:
     code: int
     """Exit code as a shell reports it."""
     kills: Mapping[str, int] = field(default_factory=dict[str, int])
-    """Number of processes the kernel killed for lack of memory while it ran, by the file that
+    """Number of processes the kernel killed for lack of memory while it ran, keyed by the file that
     counts them."""
 
 
@@ -95,7 +95,7 @@ def explain_log(
             library=library_errors.find_library_of_call(last),
         )
         return _add_component(found)
-    return _explain_program(found, traceback, lesson_failures.read_mistakes(lessons, lesson))
+    return _explain_program(found, traceback, lesson_failures.read_lesson_failures(lessons, lesson))
 
 
 def _explain_program(

@@ -267,7 +267,7 @@ def _at_length(match: FailureMatch, one: Explanation) -> Iterator[ExplanationPar
     yield ExplanationPart()
     for number, fix in enumerate(list_fixes(match, one.python, one.framework)):
         label = "or" if number else "do"
-        kind = PartKind.COMMAND if known_failures.is_command(fix) else PartKind.SENTENCE
+        kind = PartKind.COMMAND if known_failures.is_fix_command(fix) else PartKind.SENTENCE
         yield ExplanationPart(escape_text(fix), label, kind)
     if match.failure.never:
         yield ExplanationPart(match.failure.never, "don't")
@@ -381,7 +381,7 @@ def describe_mistake(
     yield ExplanationPart(found.mistake.means)
     yield ExplanationPart()
     if found.command:
-        is_command = known_failures.is_command(found.command)
+        is_command = known_failures.is_fix_command(found.command)
         kind = PartKind.COMMAND if is_command else PartKind.SENTENCE
         yield ExplanationPart(escape_text(found.command), "do", kind)
     if found.mistake.fix:

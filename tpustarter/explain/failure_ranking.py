@@ -46,7 +46,7 @@ class FailureMatch:
 
 
 def rank_failures(scan: LogScan, failures: Sequence[KnownFailure]) -> list[FailureMatch]:
-    """Return the failures that a log shows, most likely root cause first."""
+    """Return the failures that a log shows, sorted from the most likely root cause to effects."""
     if _is_of_other_accelerator(scan.last):
         failures = [one for one in failures if one.role == "notice"]
     found = {

@@ -88,8 +88,8 @@ def _runs(pid: int) -> bool:
     return process is not None and not process.zombie
 
 
-def is_fixed(match: FailureMatch, python: str = "") -> bool:
-    """Check this machine again, and return whether a confirmed failure is gone.
+def recheck_failure(match: FailureMatch, python: str = "") -> bool:
+    """Run the host checks again, and return whether a confirmed failure is gone.
 
     Args:
         match: The failure.

@@ -130,13 +130,13 @@ def _name(row: object, number: int) -> str:
     return str(as_object(row).get("id") or number)
 
 
-def is_command(fix: str) -> bool:
+def is_fix_command(fix: str) -> bool:
     """Return whether a fix is a command to run as it is, rather than a sentence."""
     return not _SENTENCE.match(fix) and not fix.endswith((".", "`"))
 
 
 def fill_placeholders(text: str, values: Mapping[str, str]) -> str:
-    """Return a text with ZONE, NAME and other placeholders replaced by the given values."""
+    """Return a fix or sentence with ZONE, NAME and other placeholders filled in."""
     values = _DEFAULTS | dict(values)
     return _PLACEHOLDER.sub(lambda found: values.get(found[0], found[0]), text)
 
@@ -176,7 +176,7 @@ def generalise_pattern(pattern: str) -> str:
 
 
 def format_memory_shortage(values: Mapping[str, str]) -> dict[str, str] | None:
-    """Return NEEDED, THERE and OVER as text, or None unless more was needed than available.
+    """Return NEEDED, THERE and OVER for a message, or None if as much was there as needed.
 
     If enough was free in total, as with fragmented memory, the numbers explain nothing.
     """

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 
 from tpustarter.core.redact import drop_incomplete_line
-from tpustarter.explain.tracebacks import TRACEBACK, is_last_line, strip_log_prefix
+from tpustarter.explain.tracebacks import TRACEBACK, can_end_traceback, strip_log_prefix
 from tpustarter.machine import frameworks
 
 _ERROR = re.compile(
@@ -67,7 +67,7 @@ def find_last_error(end_of_log: str) -> str:
             continue
         if is_error and not _NO_ERROR.match(line):
             line = _whole_error(lines, at)
-        elif not (before.startswith("  ") and is_last_line(line)):
+        elif not (before.startswith("  ") and can_end_traceback(line)):
             continue
         if line:
             # Skip a progress bar drawn before it on the same line.

@@ -21,7 +21,7 @@ _LONG = 20
 """Length in characters from which two words identify an error; a shorter one needs three."""
 
 
-def read_mistakes(folder: Path | None = None, first: str = "") -> list[ProgramMistake]:
+def read_lesson_failures(folder: Path | None = None, first: str = "") -> list[ProgramMistake]:
     """Return the errors that lessons name, or none if the lessons cannot be read.
 
     Args:
@@ -33,7 +33,7 @@ def read_mistakes(folder: Path | None = None, first: str = "") -> list[ProgramMi
         lessons = content.read_lessons(folder)
     except Problem:  # reported when a lesson is opened; the other rows still explain
         return []
-    rows = [row for lesson in lessons for row in list_mistakes(lesson)]
+    rows = [row for lesson in lessons for row in list_lesson_failures(lesson)]
     return sorted(rows, key=lambda row: (row.read != first, -len(row.error.pattern)))
 
 
@@ -42,7 +42,7 @@ def has_section(lesson: Lesson) -> bool:
     return HEADING in markdown.source_lines(lesson)
 
 
-def list_mistakes(lesson: Lesson) -> Iterator[ProgramMistake]:
+def list_lesson_failures(lesson: Lesson) -> Iterator[ProgramMistake]:
     """Yield a row for each error that a lesson quotes."""
     section = _SECTION.search("\n".join(markdown.source_lines(lesson)) + "\n")
     for item in _ITEM.finditer(section["items"] if section else ""):
@@ -55,7 +55,7 @@ def list_mistakes(lesson: Lesson) -> Iterator[ProgramMistake]:
 
 
 def _tells(error: str) -> bool:
-    """Return whether a text is specific enough to identify an error."""
+    """Return whether a quoted error is specific enough to identify the failure."""
     words = error.replace("...", " ").split()
     if len(words) > 1:
         return len(words) > 2 or len(error) >= _LONG

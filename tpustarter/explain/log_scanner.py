@@ -86,7 +86,7 @@ class LogScan:
     """All failures' signs in a log."""
 
     seen: dict[str, FoundFailure]
-    """The failures that have a sign, by id."""
+    """The failures that have a sign, keyed by id."""
     lines: int
     last: str
     """The end of the log, at most `LAST` characters."""
@@ -142,7 +142,7 @@ class FailureScanner:
         ]
 
     def start_scan(self) -> IncrementalLogScanner:
-        """Start scanning one log; its chunks are passed to the returned search."""
+        """Start scanning one log, and return the search that takes the log's chunks."""
         return IncrementalLogScanner(self._patterns, self._clean)
 
     def scan(self, stream: IO[bytes]) -> LogScan:

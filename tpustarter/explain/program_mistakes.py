@@ -83,7 +83,7 @@ class FoundMistake:
 
 
 @functools.cache
-def read_mistakes(file: Path = FILE) -> tuple[ProgramMistake, ...]:
+def read_program_mistakes(file: Path = FILE) -> tuple[ProgramMistake, ...]:
     """Read the known mistakes; raise Problem if a row is invalid."""
     table = yaml_rows.load_yaml(file)
     if not is_array(table):
@@ -121,7 +121,7 @@ def find_mistake(
         taught: The errors that lessons explain, tried before the general rows.
         python: The user's interpreter command; empty if unknown.
     """
-    known = read_mistakes()
+    known = read_program_mistakes()
     special = [one for one in known if not one.general and not one.component]
     components = [one for one in known if one.component]
     rows = [*special, *taught, *components, *(one for one in known if one.general)]
@@ -144,7 +144,7 @@ def find_mistake(
 
 def find_failed_component(last_error: str, *, python: str = "") -> FoundMistake | None:
     """Return the cause and fix for the component that an error names, or None."""
-    rows = [one for one in read_mistakes() if one.component and not one.raised_in]
+    rows = [one for one in read_program_mistakes() if one.component and not one.raised_in]
     mistake = next((one for one in rows if one.error.search(last_error)), None)
     if mistake is None:
         return None

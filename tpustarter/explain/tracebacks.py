@@ -102,7 +102,7 @@ def read_tracebacks(end_of_log: str, lines: int) -> list[Traceback]:
         found.append(replace(cut, line=before + cut.line))
     for begin in begins:
         body = list(_body(last_lines, begin))
-        end = next((at for at, (_, line) in enumerate(body) if is_last_line(line)), len(body))
+        end = next((at for at, (_, line) in enumerate(body) if can_end_traceback(line)), len(body))
         error, number = (body[end][1].strip(), body[end][0]) if end < len(body) else ("", begin)
         if not error and begin and (told := _TOLD_BEFORE.match(last_lines[begin - 1])):
             found.append(Traceback((), told["error"], before + begin))
@@ -181,7 +181,7 @@ def read_bare_frames(end_of_log: str) -> Traceback:
     """Return the frames in a log that lack a traceback's first line, as in a syntax error."""
     lines = [strip_log_prefix(line) for line in end_of_log.split("\n")]
     last = max((at for at, line in enumerate(lines) if _is_frame(line)), default=len(lines))
-    end = next((at for at in range(last, len(lines)) if is_last_line(lines[at])), len(lines))
+    end = next((at for at in range(last, len(lines)) if can_end_traceback(lines[at])), len(lines))
     error = lines[end].strip() if end < len(lines) else ""
     is_cut = last < len(lines) and not error and _is_cut(lines[last:])
     number = min(end + 1, len(lines))
@@ -194,7 +194,7 @@ def read_crash(end_of_log: str) -> TracebackFrame | None:
     return next(iter(read_frames([match[1]])), None) if match else None
 
 
-def is_last_line(line: str) -> bool:
+def can_end_traceback(line: str) -> bool:
     """Return whether a line can end a traceback, whatever its exception is called.
 
     Other lines have this form too, so it is significant only below a frame.
@@ -209,7 +209,7 @@ def is_exception_line(line: str) -> bool:
 
 
 def strip_quotation(text: str) -> str:
-    """Strip the quotation mark `> ` from a text if most lines begin with it."""
+    """Strip the quotation mark `> ` from a quoted log, if most of its lines begin with one."""
     lines = text.split("\n")
     quoted = sum(line.startswith(("> ", ">\t")) or line == ">" for line in lines)
     if quoted * 5 < 4 * sum(bool(line.strip()) for line in lines) or not quoted:

@@ -21,7 +21,7 @@ class Container:
     """Size of /dev/shm in GiB."""
 
 
-def find_container(machine: Machine) -> Container | None:
+def detect_container(machine: Machine) -> Container | None:
     """Return the container that this process runs in, or None if there is no sign of one."""
     groups = "".join(machine.read_text(f"/proc/{pid}/cgroup") or "" for pid in ("1", "self"))
     mounts = (machine.read_text("/proc/self/mountinfo") or "").splitlines()

@@ -9,7 +9,7 @@ import sys
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple, TypedDict
 
-from tpustarter.machine import distributions
+from tpustarter.machine import installed_distributions
 
 DISTRIBUTIONS = {
     "jax": "jax",
@@ -225,8 +225,11 @@ def spell_distribution(name: str) -> str:
     return name.replace("_", "-")
 
 
-def list_settings(framework: str, env: Mapping[str, str]) -> tuple[str, ...]:
-    """Return the environment variables that change a framework's behaviour."""
+def list_behaviour_variables(framework: str, env: Mapping[str, str]) -> tuple[str, ...]:
+    """Return the names of the set variables that change a framework's behaviour.
+
+    Variables that only select a platform, a device or a folder are left out.
+    """
     names = {
         name
         for pattern in (FRAMEWORKS[framework].settings if framework in FRAMEWORKS else ())
@@ -236,8 +239,8 @@ def list_settings(framework: str, env: Mapping[str, str]) -> tuple[str, ...]:
     return tuple(sorted(name for name in names if _DEVICE_COUNT.sub("", env[name]).strip()))
 
 
-def remove_settings(env: Mapping[str, str], names: tuple[str, ...]) -> dict[str, str]:
-    """Return an environment without some settings, but with XLA's number of CPU devices."""
+def remove_behaviour_variables(env: Mapping[str, str], names: tuple[str, ...]) -> dict[str, str]:
+    """Return an environment without these variables, but with XLA's number of CPU devices."""
     plain = {name: value for name, value in env.items() if name not in names}
     count = _DEVICE_COUNT.search(env.get("XLA_FLAGS", ""))
     return {**plain, "XLA_FLAGS": count[0]} if count else plain
@@ -266,14 +269,14 @@ def can_run_on_cpu(framework: str) -> bool:
     return framework not in FRAMEWORKS or FRAMEWORKS[framework].on_cpu
 
 
-def list_missing(framework: str, installed: Iterable[str]) -> list[str]:
-    """Return the frameworks that another one computes with but that are not installed."""
+def list_missing_frameworks(framework: str, installed: Iterable[str]) -> list[str]:
+    """Return the frameworks that another one needs but that are not installed."""
     required = FRAMEWORKS[framework].required_frameworks if framework in FRAMEWORKS else ()
     return [name for name in required if name not in installed]
 
 
 class InstalledVersions(TypedDict):
-    """A Python and the versions of its packages, by the names in `DISTRIBUTIONS`."""
+    """A Python's version and those of its packages, which are keyed as in `DISTRIBUTIONS`."""
 
     python: str
     python_version: str
@@ -282,7 +285,7 @@ class InstalledVersions(TypedDict):
 
 def read_versions() -> InstalledVersions:
     """Return the versions of this Python and its packages, without importing a framework."""
-    said = distributions.find_distributions(DISTRIBUTIONS.values())
+    said = installed_distributions.find_installed_distributions(DISTRIBUTIONS.values())
     installed: dict[str, str] = {}
     for name, distribution in DISTRIBUTIONS.items():
         if said[distribution]:

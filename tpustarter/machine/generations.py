@@ -41,7 +41,7 @@ class SourcedFigure(NamedTuple):
 
     @property
     def lowest_value(self) -> float:
-        """The lowest of all the figures, by which results are judged."""
+        """The lowest of all the figures. Results are judged by this one."""
         return min([self.value, *(value for value, _ in self.others)])
 
 

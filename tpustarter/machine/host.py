@@ -16,7 +16,7 @@ from typing import Literal
 
 from tpustarter.machine import metadata as _metadata
 from tpustarter.machine import slices, tpus
-from tpustarter.machine.containers import Container, find_container, shared_memory_gib
+from tpustarter.machine.containers import Container, detect_container, shared_memory_gib
 from tpustarter.machine.duration import format_duration
 from tpustarter.machine.generations import Generation
 from tpustarter.machine.libtpu_lock import LOCK_FILE, LibtpuLock, read_libtpu_lock
@@ -47,7 +47,7 @@ __all__ = [
     "count_reachable_chips",
     "count_visible_devices",
     "describe_unknown_devices",
-    "find_container",
+    "detect_container",
     "find_generation",
     "find_slice",
     "find_unmet_check_need",
@@ -88,7 +88,7 @@ OTHER_DEVICES = {
 drivers/virt/pvmemcontrol.c (0087) and ChromeOS's pvsched (5ced), read 2026-11.
 """
 OTHER_CLASSES = {0x01: "storage", 0x02: "network", 0x06: "bridge"}
-"""PCI device classes that no TPU has, by the first byte of /sys/bus/pci/devices/*/class."""
+"""PCI device classes that no TPU has, keyed by the first byte of /sys/bus/pci/devices/*/class."""
 
 TPU_VARIABLES = ("TPU_ACCELERATOR_TYPE", "TPU_WORKER_HOSTNAMES", "CLOUD_TPU_TASK_ID")
 """Variables set if GKE, Colab or Kaggle attach a TPU; Colab also sets COLAB_TPU_1VM=1."""
@@ -119,7 +119,7 @@ def _google_devices(machine: Machine) -> list[tuple[str, int | None, Generation 
         if machine.read_text(f"{folder}/vendor") == GOOGLE:
             device = parse_number(machine.read_text(f"{folder}/device"), 16)
             subsystem = parse_number(machine.read_text(f"{folder}/subsystem_device"), 16)
-            generation = None if device is None else tpus.find_by_pci(device, subsystem)
+            generation = None if device is None else tpus.find_generation_by_pci(device, subsystem)
             devices.append((address, device, generation))
     return devices
 
@@ -330,7 +330,7 @@ def find_unmet_check_need(machine: Machine, needs: Mapping[str, object]) -> str 
             return f"no TPU known here, {describe_unknown_devices(unknown)}" if unknown else NO_TPU
         if count < chips:
             return f"this machine has only {count} of the {chips} TPU chips that are needed"
-    if needs.get("container") and find_container(machine) is None:
+    if needs.get("container") and detect_container(machine) is None:
         return "this is not a container"
     if needs.get("google_cloud") and not is_google_cloud(machine):
         return "this is not a Google Cloud machine"

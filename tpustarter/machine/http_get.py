@@ -39,7 +39,7 @@ class HttpResponse(NamedTuple):
 def fetch_paths(
     where: str, paths: Sequence[str], headers: Mapping[str, str], timeout_s: float
 ) -> dict[str, HttpResponse | str]:
-    """Request all paths at once, without a proxy; return each response, or the reason for none.
+    """Request all paths at once, without a proxy. Return each response, or why there is none.
 
     Args:
         where: `host[:port]`.

@@ -19,7 +19,7 @@ def copy_environment() -> Mapping[str, str]:
 
 @dataclass(frozen=True)
 class Machine:
-    """The machine that facts are read from: this one, or one laid out by a test."""
+    """The source of all facts about a machine: this one, or files and values laid out by a test."""
 
     root: Path = Path("/")
     """Folder that contains sys, proc, dev, tmp and etc."""

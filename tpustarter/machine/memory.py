@@ -22,7 +22,7 @@ _GROUPS = {
 """Source: kernel.org/doc/html/latest/admin-guide/cgroup-v2.html and cgroup-v1/memory.html."""
 
 
-def available_bytes(machine: Machine) -> int | None:
+def available_memory_bytes(machine: Machine) -> int | None:
     """Return the bytes that can be taken without swapping, or None if unknown."""
     match = re.search(r"^MemAvailable:\s+(\d+) kB", machine.read_text("/proc/meminfo") or "", re.M)
     amounts = [int(match[1]) * 1024] if match else []
@@ -31,7 +31,7 @@ def available_bytes(machine: Machine) -> int | None:
     return max(0, min(amounts)) if amounts else None
 
 
-def container_limit_bytes(machine: Machine) -> int | None:
+def container_memory_limit_bytes(machine: Machine) -> int | None:
     """Return the smallest memory limit, in bytes, set by a container, or None if there is none."""
     limits: list[int] = []
     for name, path in _groups(machine):
@@ -50,7 +50,7 @@ def count_oom_kills(machine: Machine) -> int | None:
 
 
 def count_oom_kills_by_file(machine: Machine) -> dict[str, int]:
-    """Return the number of processes killed by the OOM killer, by the file that counts them.
+    """Return how many processes the OOM killer has ended, keyed by the file that counts them.
 
     This process's control group comes first. Its count is for this container, while the machine may
     run

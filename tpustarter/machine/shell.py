@@ -44,7 +44,7 @@ def find_uv_command(
 
 
 def find_typed_uv_command(environ: Mapping[str, str], path: Sequence[str]) -> str:
-    """Return the command that started uv: as a module, by name, or by path."""
+    """Return the command that started uv, such as `python3 -m uv`, `uv` or a path."""
     python, place = environ.get("UV_INTERNAL__PARENT_INTERPRETER"), environ.get("UV")
     if python:
         return f"{format_program(python, path, environ)} -m uv"

@@ -139,7 +139,7 @@ def find_generation(name: str) -> Generation:
     return row
 
 
-def find_by_pci(device: int, subsystem: int | None) -> Generation | None:
+def find_generation_by_pci(device: int, subsystem: int | None) -> Generation | None:
     """Return the generation with these PCI ids, or None; v2 and v3 differ only in the subsystem."""
     for row in GENERATIONS:
         if any(p.device == device and p.subsystem in (None, subsystem) for p in row.pci):
@@ -147,7 +147,7 @@ def find_by_pci(device: int, subsystem: int | None) -> Generation | None:
     return None
 
 
-def find_by_device_kind(kind: str) -> Generation | None:
+def find_generation_by_device_kind(kind: str) -> Generation | None:
     """Return the generation with a device kind of JAX, such as `TPU v5 lite`, or None."""
     return next((row for row in GENERATIONS if kind in row.device_kinds), None)
 
@@ -200,7 +200,7 @@ def parse_type(text: str) -> TpuType:
     same = [
         name
         for row in GENERATIONS
-        for name in list_topology_names(row)
+        for name in list_rehearsable_types(row)
         if _key(name) == _key(typed)
     ]
     if intended and intended.counts:
@@ -272,8 +272,8 @@ def _boxes(cubes: int) -> list[tuple[int, int, int]]:
     ]
 
 
-def list_topology_names(row: Generation) -> list[str]:
-    """Return the types that a rehearsal can compile for, smallest first."""
+def list_rehearsable_types(row: Generation) -> list[str]:
+    """Return the TPU types that a rehearsal can compile for, smallest first."""
     return [_slice(row, size).name for size in _topology_sizes(row)]
 
 

@@ -54,8 +54,8 @@ class PlanOptions:
 
 
 @dataclass(frozen=True)
-class ShardingLayout:
-    """The sharding of the work over a TPU's devices."""
+class WorkSharding:
+    """The numbers of devices over which a run's work is sharded."""
 
     tensor: int
     """Devices that share each matrix."""
@@ -74,16 +74,16 @@ class MemoryComponent:
     formula: str
 
 
-def list_parts(
-    model: ModelShape, options: PlanOptions, layout: ShardingLayout
+def list_memory_components(
+    model: ModelShape, options: PlanOptions, layout: WorkSharding
 ) -> list[MemoryComponent]:
-    """Return the uses of memory on one device."""
+    """Return what takes memory on one device, with each part's size."""
     if options.serve:
         return _serving(model, options, layout)
     return _training(model, options, layout)
 
 
-def sum_parts(parts: Sequence[MemoryComponent]) -> int:
+def sum_components(parts: Sequence[MemoryComponent]) -> int:
     """Return the total size in bytes."""
     return sum(part.size for part in parts)
 
@@ -96,7 +96,7 @@ def count_cache_tokens(model: ModelShape, context: int) -> int:
     return sum(min(context, window or context) for window in model.windows)
 
 
-def cache_size(model: ModelShape, options: PlanOptions, tensor: int) -> MemoryComponent:
+def kv_cache_memory(model: ModelShape, options: PlanOptions, tensor: int) -> MemoryComponent:
     """Return the KV cache's memory on one device."""
     tokens, bits = count_cache_tokens(model, options.context), BITS[options.cache]
     if model.latent:
@@ -114,7 +114,7 @@ def cache_size(model: ModelShape, options: PlanOptions, tensor: int) -> MemoryCo
 
 
 def _training(
-    model: ModelShape, options: PlanOptions, layout: ShardingLayout
+    model: ModelShape, options: PlanOptions, layout: WorkSharding
 ) -> list[MemoryComponent]:
     arrays = list_arrays(model)
     count = sum(one.count_per_device(layout.tensor, layout.groups) for one in arrays)
@@ -128,15 +128,15 @@ def _training(
             "Adam", _bytes(2 * count, moment_bits), f"2 x {count:,} x {_width(moment_bits)}"
         ),
         MemoryComponent("gradients", _bytes(count, bits), f"{count:,} x {_width(bits)}"),
-        gathered_size(arrays, options, layout),
-        activation_size(model, options, layout.tensor),
+        gathered_weights_memory(arrays, options, layout),
+        activation_memory(model, options, layout.tensor),
     ]
 
 
-def gathered_size(
-    arrays: Sequence[WeightArrays], options: PlanOptions, layout: ShardingLayout
+def gathered_weights_memory(
+    arrays: Sequence[WeightArrays], options: PlanOptions, layout: WorkSharding
 ) -> MemoryComponent:
-    """Return the memory for the largest layer's gathered weights, in the compute type."""
+    """Return the memory of the largest layer's gathered weights, in the compute type."""
     sizes: dict[str, int] = dict.fromkeys(PARTS, 0)
     for one in arrays:
         if one.name != "last norm":
@@ -156,8 +156,8 @@ def gathered_size(
     )
 
 
-def activation_size(model: ModelShape, options: PlanOptions, tensor: int) -> MemoryComponent:
-    """Return the estimated memory for a training step's activations on one device."""
+def activation_memory(model: ModelShape, options: PlanOptions, tensor: int) -> MemoryComponent:
+    """Return the estimated memory of a training step's activations on one device."""
     tokens, width = options.batch * options.context, BITS[options.activations] // 8
     kept, inside = (
         saved_activations_per_token(model, options.remat, tensor),
@@ -232,7 +232,7 @@ def _expert_width(model: ModelShape, tensor: int) -> int:
 
 
 def _serving(
-    model: ModelShape, options: PlanOptions, layout: ShardingLayout
+    model: ModelShape, options: PlanOptions, layout: WorkSharding
 ) -> list[MemoryComponent]:
     arrays, bits = list_arrays(model), BITS[options.weights]
     counts = [(one, one.count_per_device(layout.tensor)) for one in arrays]
@@ -248,7 +248,7 @@ def _serving(
     shared = f"{whole:,} parameters over {devices}: {formula}"
     return [
         MemoryComponent("weights", size, shared),
-        cache_size(model, options, layout.tensor),
+        kv_cache_memory(model, options, layout.tensor),
         _serving_activations(model, options, layout.tensor),
     ]
 

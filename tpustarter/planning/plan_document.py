@@ -10,7 +10,7 @@ from tpustarter.planning.model_memory import PlanOptions
 from tpustarter.planning.model_shape import ModelShape
 from tpustarter.planning.plan_text import LEFT_OUT
 from tpustarter.planning.rehearsal_comparison import RehearsalComparison
-from tpustarter.planning.tpu_fit import TpuFit, list_tensor_sizes
+from tpustarter.planning.tpu_fit import TpuFit, list_tensor_parallel_sizes
 from tpustarter.planning.weights import count_parameters, list_arrays
 from tpustarter.version import __version__
 
@@ -70,7 +70,7 @@ def _model_fields(model: ModelShape) -> dict[str, object]:
             }
             for array in arrays
         ],
-        "tensor_sizes": [asdict(one) for one in list_tensor_sizes(model)],
+        "tensor_sizes": [asdict(one) for one in list_tensor_parallel_sizes(model)],
     }
 
 

@@ -12,7 +12,7 @@ from tpustarter.planning.tpu_fit import (
     TpuFit,
     find_largest_hidden_split,
     list_divisors,
-    list_tensor_sizes,
+    list_tensor_parallel_sizes,
 )
 from tpustarter.planning.weights import count_parameters, list_arrays
 from tpustarter.text import phrases
@@ -93,7 +93,7 @@ def _model_lines(model: ModelShape, *, formulas: bool) -> Iterator[str]:
 
 
 def _parallel_lines(model: ModelShape) -> Iterator[str]:
-    sizes = list_tensor_sizes(model)
+    sizes = list_tensor_parallel_sizes(model)
     plain = phrases.join_words(one.size for one in sizes if one.kv_copies == 1)
     copied = phrases.join_words(one.size for one in sizes if one.kv_copies > 1)
     text = f"{plain}; {copied} with copies of the KV heads" if copied else plain
@@ -212,7 +212,7 @@ def _gib(size: float) -> str:
 
 
 def warn_of_types(options: PlanOptions, plans: Sequence[TpuFit]) -> list[str]:
-    """Return a warning if TPUs have to cast the weights before a matmul."""
+    """Return a warning if TPUs have to cast the weights before a matmul, else an empty list."""
     if options.weights not in QUANTISED:
         return []
     prefix = {"fp8": "float8"}.get(options.weights, options.weights)

@@ -14,9 +14,9 @@ from tpustarter.machine.tpus import TpuType
 from tpustarter.planning.model_memory import (
     MemoryComponent,
     PlanOptions,
-    ShardingLayout,
-    list_parts,
-    sum_parts,
+    WorkSharding,
+    list_memory_components,
+    sum_components,
 )
 from tpustarter.planning.model_shape import ModelShape
 from tpustarter.text import phrases
@@ -27,7 +27,7 @@ MOST_BATCH = 2**20
 
 
 @dataclass(frozen=True)
-class TensorSize:
+class TensorParallelSize:
     """A number of devices over which tensor parallelism shards this model evenly."""
 
     size: int
@@ -45,7 +45,7 @@ class TpuFit:
     devices: int
     hbm: int
     """Bytes that a program may use on one device."""
-    layout: ShardingLayout
+    layout: WorkSharding
     parts: tuple[MemoryComponent, ...]
     largest_batch: int
     """Largest batch of the whole TPU that fits, in sequences; 0 for none."""
@@ -55,7 +55,7 @@ class TpuFit:
     @property
     def needed(self) -> int:
         """Bytes needed on one device."""
-        return sum_parts(self.parts)
+        return sum_components(self.parts)
 
     @property
     def state(self) -> int:
@@ -74,10 +74,10 @@ def list_divisors(number: int) -> list[int]:
     return [size for size in range(1, min(number, MOST_DEVICES) + 1) if number % size == 0]
 
 
-def list_tensor_sizes(model: ModelShape) -> list[TensorSize]:
+def list_tensor_parallel_sizes(model: ModelShape) -> list[TensorParallelSize]:
     """Return the sizes that divide heads, MLP and experts evenly; KV heads may be replicated."""
     return [
-        TensorSize(
+        TensorParallelSize(
             size,
             1 if model.latent else math.ceil(size / model.kv_heads),
             None if model.vocabulary % size == 0 else math.ceil(model.vocabulary / size) * size,
@@ -116,7 +116,7 @@ def plan_tpus(model: ModelShape, options: PlanOptions, names: Sequence[str]) -> 
         Problem: A TPU is unknown, or the model cannot be sharded over `options.tensor` devices.
     """
     if options.tensor is not None and (reason := _refuse_tensor(model, options.tensor)):
-        sizes = phrases.join_words(one.size for one in list_tensor_sizes(model))
+        sizes = phrases.join_words(one.size for one in list_tensor_parallel_sizes(model))
         raise Problem(
             f"this model cannot be sharded over {options.tensor} devices: {reason}",
             hint=f"these sizes divide it: {sizes}",
@@ -167,24 +167,24 @@ def plan_tpu(model: ModelShape, options: PlanOptions, tpu: TpuType) -> TpuFit | 
     sizes = (
         [options.tensor]
         if options.tensor
-        else [one.size for one in list_tensor_sizes(model)]
+        else [one.size for one in list_tensor_parallel_sizes(model)]
         if options.serve
         else [1]
     )
     even = [size for size in sizes if tpu.devices % size == 0]
     if not even:
         return None
-    layout = ShardingLayout(max(even), tpu.devices // max(even))
+    layout = WorkSharding(max(even), tpu.devices // max(even))
 
     def fits(changed: PlanOptions) -> bool:
-        return sum_parts(list_parts(model, changed, layout)) <= hbm
+        return sum_components(list_memory_components(model, changed, layout)) <= hbm
 
     return TpuFit(
         tpu=tpu,
         devices=tpu.devices,
         hbm=hbm,
         layout=layout,
-        parts=tuple(list_parts(model, options, layout)),
+        parts=tuple(list_memory_components(model, options, layout)),
         largest_batch=layout.groups
         * _largest(MOST_BATCH, lambda number: fits(replace(options, batch=number))),
         longest_context=_largest(
@@ -194,7 +194,7 @@ def plan_tpu(model: ModelShape, options: PlanOptions, tpu: TpuType) -> TpuFit | 
 
 
 def _largest(most: int, fits: Callable[[int], bool]) -> int:
-    """Return the largest number up to `most` that fits, or 0, by binary search."""
+    """Find by binary search the largest number up to `most` that fits, or return 0."""
     low, high = 0, most
     while low < high:
         middle = (low + high + 1) // 2

@@ -12,12 +12,16 @@ import re
 import sys
 import warnings
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from types import ModuleType
 from typing import NamedTuple, Protocol
 
 from tpustarter.machine import frameworks
+from tpustarter.probe import program_store
 from tpustarter.probe.events import AvailableDevices
 from tpustarter.probe.target import target
+
+_cache: program_store.CompilationCache | None = None
 
 
 class _LogicalDevice(Protocol):
@@ -225,6 +229,29 @@ def read_configuration(framework: str) -> dict[str, object]:
             values[f"${name}"] = hash(value)  # compared, never shown: it may be a secret
     values["working directory"] = os.getcwd()  # noqa: PTH109
     return values
+
+
+def use_program_store(framework: str, root: str | None) -> program_store.CompilationCache | None:
+    """Let a framework load programs from a store, or compile each of them if `root` is None.
+
+    Returns the cache in use; None if the framework or the user's settings allow none.
+    """
+    global _cache  # noqa: PLW0603  JAX has one cache per process
+    if framework != "jax" or (root is None and _cache is None):
+        return None
+    if _cache is None and root is not None:
+        if not importlib.import_module("jax").config.values.get(program_store.ENABLED):
+            return None
+        _cache = program_store.CompilationCache(Path(root))
+    if _cache is not None:
+        _cache.enable(enabled=root is not None)
+    return _cache
+
+
+def store_programs() -> None:
+    """Store the programs that this process has compiled."""
+    if _cache is not None:
+        _cache.store()
 
 
 def prepare_devices(framework: str | None) -> None:

@@ -46,10 +46,10 @@ if TYPE_CHECKING:
     from tpustarter.probe.events import (
         ChildEndedEvent,
         ChildStartedEvent,
-        DrawnEvent,
+        DrawingsEvent,
         EmitCheckEvent,
         EndEvent,
-        EndFields,
+        EndEventFields,
         VersionsEvent,
     )
     from tpustarter.probe.rehearse.rehearsal_messages import (
@@ -77,7 +77,7 @@ if TYPE_CHECKING:
         | SliceCommand
         | VerdictCommand
     )
-    ChildEvent = VersionsEvent | DrawnEvent | RehearsalEvent | SliceEvent
+    ChildEvent = VersionsEvent | DrawingsEvent | RehearsalEvent | SliceEvent
     ProbeEvent = ChildEvent | ChildStartedEvent | ChildEndedEvent
     Emit = Callable[[ChildEvent], None]
 
@@ -111,6 +111,7 @@ def main(arguments: list[str]) -> int:
         status = status if code is None else code
     if has_only_looked:  # no device to close, and no user code to finish
         os._exit(0)  # Python's own exit takes 10 ms
+    adapters.store_programs()
     return status
 
 
@@ -134,15 +135,15 @@ def _obey(command: Command, emit: Emit, control: int) -> int | None:
     elif command["do"] == "slice":
         return _serve_slice(command, emit, control)
     elif command["do"] == "verdict":
-        from tpustarter.probe.slice import slice_commands
+        from tpustarter.probe.slice import slice_host
 
-        return slice_commands.serve_verdict(command["code"], command["headline"], emit)
+        return slice_host.serve_verdict(command["code"], command["headline"], emit)
     elif command["do"] != "finish":  # the check to finish has already ended
         _serve(command, emit, partial(_rehearse, command, emit))
     return None
 
 
-def _rehearse(command: CompileCommand | LowerCommand | ScriptCommand, emit: Emit) -> EndFields:
+def _rehearse(command: CompileCommand | LowerCommand | ScriptCommand, emit: Emit) -> EndEventFields:
     # Another Python than that of the archive's bytecode compiles each module that it imports.
     if command["do"] == "rehearse":
         from tpustarter.probe.rehearse import rehearsal
@@ -158,7 +159,7 @@ def _rehearse(command: CompileCommand | LowerCommand | ScriptCommand, emit: Emit
 
 
 def _serve_slice(command: SliceCommand, emit: Emit, control: int) -> int:
-    from tpustarter.probe.slice import slice_commands
+    from tpustarter.probe.slice import slice_host
 
     def run_check(check: CheckFields, emit: EmitCheckEvent) -> None:
         order: CheckCommand = {**check, "do": "check"}
@@ -172,7 +173,7 @@ def _serve_slice(command: SliceCommand, emit: Emit, control: int) -> int:
                 hosts.append(json.loads(line)["host"])
         return hosts
 
-    return slice_commands.serve_slice(command, emit, run_check, read_unreachable)
+    return slice_host.serve_slice(command, emit, run_check, read_unreachable)
 
 
 def _commands(control: int) -> Iterator[Command]:
@@ -188,7 +189,7 @@ def _set_target(command: TargetCommand) -> None:
     set_target(Target(root=Path(command["root"]), **fields))
 
 
-def _serve(command: ServedCommand, emit: EmitCheckEvent, run: Callable[[], EndFields]) -> None:
+def _serve(command: ServedCommand, emit: EmitCheckEvent, run: Callable[[], EndEventFields]) -> None:
     limit_s = command["timeout_s"]
     emit({"event": "start", "id": command["id"]})
     # The thread blocks all signals once it runs. A signal that it gets before then interrupts
@@ -198,7 +199,7 @@ def _serve(command: ServedCommand, emit: EmitCheckEvent, run: Callable[[], EndFi
         faulthandler.dump_traceback_later(max(limit_s - STACK_BEFORE_S, limit_s / 2), file=2)
     signal.pthread_sigmask(signal.SIG_SETMASK, before)
     started = time.monotonic()
-    end: EndFields
+    end: EndEventFields
     try:
         end = run()
     except BaseException as error:  # noqa: BLE001  any exception is its outcome
@@ -242,12 +243,13 @@ def _print_traceback(error: BaseException) -> None:
         traceback.print_exception(type(error), error, frames)
 
 
-def _run(command: RunCheckCommand, emit: EmitCheckEvent, control: int) -> EndFields:
+def _run(command: RunCheckCommand, emit: EmitCheckEvent, control: int) -> EndEventFields:
     framework = command["framework"]
     unmet = check_needs.find_need_unmet_by_plan(command["needs"])
     if unmet:  # decided before the slow import of a framework
         return {"outcome": "unmet", "detail": unmet}
     try:
+        cache = adapters.use_program_store(framework, command.get("program_store"))
         before = adapters.read_configuration(framework)
     except ImportError as error:
         reason = adapters.explain_import_failure(framework, error)
@@ -279,7 +281,10 @@ def _run(command: RunCheckCommand, emit: EmitCheckEvent, control: int) -> EndFie
     changed = _changes(before, adapters.read_configuration(framework))
     if changed:
         return {"outcome": "changed", "detail": f"left changed: {changed}"}
-    return {"outcome": "done", "ran_on": adapters.read_devices(framework)}
+    end: EndEventFields = {"outcome": "done", "ran_on": adapters.read_devices(framework)}
+    if cache is not None:
+        end["stored_programs"] = cache.take_count()
+    return end
 
 
 def _answered(run: Generator[object, bool | None], control: int) -> Iterator[object]:

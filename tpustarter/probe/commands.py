@@ -48,7 +48,14 @@ class VersionsCommand(TypedDict):
     do: Literal["versions"]
 
 
-class RunCheckCommand(TypedDict):
+class RunCheckOptions(TypedDict, total=False):
+    """The optional fields of a check's command."""
+
+    program_store: str
+    """The folder with programs that earlier runs compiled; without it, all are compiled."""
+
+
+class RunCheckCommand(RunCheckOptions):
     """The command that runs a check."""
 
     do: Literal["check"]
@@ -64,7 +71,7 @@ class FinishCommand(TypedDict):
     do: Literal["finish"]
 
 
-class DrawnVariables(TypedDict, total=False):
+class PlottedVariables(TypedDict, total=False):
     """The variables of a block to draw."""
 
     plot: list[str] | tuple[str, ...]
@@ -75,7 +82,7 @@ class DrawnVariables(TypedDict, total=False):
     """True to send the plot while the block is running too."""
 
 
-class BlockOptions(DrawnVariables, total=False):
+class BlockOptions(PlottedVariables, total=False):
     """The optional fields of a block's command."""
 
     alone: bool

@@ -58,13 +58,15 @@ class AvailableDevices(TypedDict):
     virtual: bool
 
 
-class OptionalEndFields(MissingModuleFields, total=False):
+class OptionalEndEventFields(MissingModuleFields, total=False):
     """The fields that only some outcomes have."""
 
     detail: str
     exception: str
     """The exception's type."""
     ran_on: AvailableDevices | None
+    stored_programs: int
+    """Programs that an earlier run compiled, and that a check loaded."""
     lines: list[int]
     """Numbers of a block's lines in the traceback, innermost first."""
     drawings: Sequence[Mapping[str, object]]
@@ -78,13 +80,13 @@ class OptionalEndFields(MissingModuleFields, total=False):
     """True if a script was ended at its limit."""
 
 
-class EndFields(OptionalEndFields):
+class EndEventFields(OptionalEndEventFields):
     """How a check, block or rehearsal ended."""
 
     outcome: Outcome
 
 
-class EndEvent(EndFields, HostField):
+class EndEvent(EndEventFields, HostField):
     """A check, block or rehearsal has ended."""
 
     event: Literal["end"]
@@ -102,7 +104,7 @@ class VersionsEvent(InstalledVersions):
     event: Literal["versions"]
 
 
-class DrawnEvent(TypedDict):
+class DrawingsEvent(TypedDict):
     """The drawings so far of a running block."""
 
     event: Literal["drawn"]

@@ -18,7 +18,7 @@ import signal
 import sys
 import time
 
-from tpustarter.probe.rehearse import memory_watch
+from tpustarter.probe.rehearse import host_memory_watch
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -180,13 +180,13 @@ def _wait(
 ) -> tuple[int | None, MemoryExcess | None]:
     # A status of None means that there is no reason to wait longer. Output on a terminal is read
     # and discarded, because its writers would otherwise block forever.
-    limit = memory_watch.read_limit_bytes()
+    limit = host_memory_watch.read_limit_bytes()
     while True:
-        tick_s = None if limit is None else memory_watch.TICK_S
+        tick_s = None if limit is None else host_memory_watch.TICK_S
         ready, _, _ = select.select([0, wakeup, *terminal], [], [], tick_s)
         for descriptor in {*terminal} & {*ready}:
             os.read(descriptor, 4096)
-        if limit is not None and (excess := memory_watch.measure_excess(child, limit)):
+        if limit is not None and (excess := host_memory_watch.measure_memory_excess(child, limit)):
             return None, excess
         if 0 in ready:
             return None, None  # "stop" and a closed pipe mean the same

@@ -124,7 +124,7 @@ def _lower(
     jax = importlib.import_module("jax")
     fields = lowering.tpu_fields([topology])[topology.name]
     device = (
-        device_queries.read_device(fields) if device_queries.caches_traces_by_device(jax) else None
+        device_queries.parse_device(fields) if device_queries.caches_traces_by_device(jax) else None
     )
     with PatchedDeviceQueries(jax) as answers, answers.answer_for(device) as queries:
         written = exports.export_to_file(path, job, answers=answers)

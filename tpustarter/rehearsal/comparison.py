@@ -29,7 +29,7 @@ def compare_programs(results: Sequence[ResultFields], tpu: str) -> list[Compared
     return [replace(row, best=len(rows) > 1 and row is best) for row in rows]
 
 
-def check_comparison(request: RehearsalRequest, code: UserFunction | None) -> None:
+def require_alternatives(request: RehearsalRequest, code: UserFunction | None) -> None:
     """Verify that a request compares alternatives.
 
     Raises:

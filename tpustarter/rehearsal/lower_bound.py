@@ -23,9 +23,9 @@ from tpustarter.rehearsal.result_fields import (
     DocumentedPeak,
     LowerBound,
     MatrixWork,
+    PeakTime,
     ProgramWork,
     ResultFields,
-    TimeLimit,
     Utilization,
 )
 
@@ -144,7 +144,7 @@ def count_compiler_flops(result: CompiledProgram) -> float | None:
 
 def _bound_matrix(
     result: CompiledProgram, work: ProgramWork, generation: Generation
-) -> TimeLimit | None:
+) -> PeakTime | None:
     seconds, amount, peaks = 0.0, 0.0, dict[str, DocumentedPeak]()
     for one in work.matrix:
         if not one.least_flops:
@@ -161,7 +161,7 @@ def _bound_matrix(
         return None
     most = count_compiler_flops(result)
     share = 1.0 if most is None else min(1.0, most / amount)
-    return TimeLimit("matrix unit", share * amount, share * seconds, tuple(peaks.values()))
+    return PeakTime("matrix unit", share * amount, share * seconds, tuple(peaks.values()))
 
 
 def _peak(work: MatrixWork, generation: Generation) -> DocumentedPeak | None:
@@ -196,19 +196,19 @@ def _highest(figure: SourcedFigure) -> tuple[float, str]:
 
 def _bound_memory(
     work: ProgramWork, written: float | None, generation: Generation
-) -> TimeLimit | None:
+) -> PeakTime | None:
     figure = generation.hbm_gb_per_s
     if figure is None or written is None or not generation.devices_per_chip:
         return None
     value, source = _highest(figure)
     peak = DocumentedPeak("HBM", value / generation.devices_per_chip, "GB/s", source)
     amount = work.read_bytes + written
-    return TimeLimit("HBM", amount, amount / (peak.value * 1e9), (peak,))
+    return PeakTime("HBM", amount, amount / (peak.value * 1e9), (peak,))
 
 
 def _bound_links(
     collectives: Sequence[CollectiveOperation], generation: Generation
-) -> TimeLimit | None:
+) -> PeakTime | None:
     # The documented figure is per chip, for both directions together.
     figure, per_chip = generation.ici_gb_per_s, generation.devices_per_chip
     received = sum(count_link_bytes(one, per_chip or 0) for one in collectives)
@@ -216,7 +216,7 @@ def _bound_links(
         return None
     value, source = _highest(figure)
     peak = DocumentedPeak("links", value / 2, "GB/s received", source)
-    return TimeLimit("links", received, received / (peak.value * 1e9), (peak,))
+    return PeakTime("links", received, received / (peak.value * 1e9), (peak,))
 
 
 def count_link_bytes(collective: CollectiveOperation, devices_per_chip: int) -> float:

@@ -122,7 +122,7 @@ class LoweredFailureFields(OptionalAnswerFields, total=False):
 
 
 class MemoryReportFields(LoweredFailureFields, total=False):
-    """The fields of a failed program's result that hold the compiler's memory report, if any."""
+    """The fields that a failed program's result has if the compiler wrote a memory report."""
 
     excess_bytes: int
     """Bytes by which it exceeds a device's memory."""
@@ -181,7 +181,7 @@ class ProgramWork(msgspec.Struct, frozen=True):
     read_bytes: Amount = 0.0
     """Bytes of the arguments that one device must read."""
     written_shares: dict[ResultNumber, Share] = {}
-    """The share of each result that must be written, by its index."""
+    """The share of each result that must be written, keyed by its index."""
     reason: str | None = None
 
     @property
@@ -207,8 +207,8 @@ class DocumentedPeak:
 
 
 @dataclass(frozen=True)
-class TimeLimit:
-    """The time that one part of a device needs at its peak."""
+class PeakTime:
+    """The time that one part of a device needs if it works at its documented peak."""
 
     name: LimitName
     amount: float
@@ -223,7 +223,7 @@ class LowerBound:
 
     seconds: float
     limiter: LimitName
-    limits: tuple[TimeLimit, ...]
+    limits: tuple[PeakTime, ...]
     """The limit of each part that is known, in the order of `LimitName`."""
 
 

@@ -23,7 +23,7 @@ from tpustarter.core.redact import Redactor
 from tpustarter.machine import host, tpus
 from tpustarter.probe.rehearse.rehearsal_messages import ProgramSource, TopologyFields
 from tpustarter.rehearsal import comparison, lower_bound
-from tpustarter.rehearsal.compile import answer_cache, compiler, lowering, memory_limit
+from tpustarter.rehearsal.compile import answer_cache, compiler, host_memory_limit, lowering
 from tpustarter.rehearsal.compile.compiler import (
     CompileProgress,
     Compiler,
@@ -76,7 +76,7 @@ Event = (
 
 
 def describe_local_chips(machine: host.Machine) -> str:
-    """Describe the TPU chips of this machine in words, or return "" if there are none.
+    """Return a phrase for the TPU chips of this machine, or "" if there are none.
 
     A Google device of unknown kind counts as one.
     """
@@ -129,7 +129,7 @@ class Rehearsal:
         self.script_place = ""
         """The line of the script that its error came through, such as `train.py:12`."""
         self.places: dict[tuple[str | None, str, str], str] = {}
-        """The same for the errors of programs, by check, program and TPU."""
+        """The same for the errors of programs, keyed by check, program and TPU."""
         self.script_python: str | None = None
         """The Python that ran the script."""
         self.results: list[ResultFields] = []
@@ -163,7 +163,7 @@ class Rehearsal:
 
     def events(self) -> Iterator[Event]:
         """Compile everything, yielding events and filling `results` as they arrive."""
-        with run_folder.open_run_folder(self._redact, self._has_error) as folder:
+        with run_folder.hold_run_folder(self._redact, self._has_error) as folder:
             yield from self._events(self._session(folder))
 
     def _has_error(self) -> bool:
@@ -262,7 +262,9 @@ class Rehearsal:
             yield from comparison.compare_programs(self.results, topology.name)
 
     def _session(self, folder: Path) -> ProbeSession:
-        limits = memory_limit.limit_variables(self._machine, self._request.memory_limit_bytes)
+        limits = host_memory_limit.memory_limit_variables(
+            self._machine, self._request.memory_limit_bytes
+        )
         return ProbeSession(
             self._compiler,
             probe_archive.build_probe_archive(folder / "probe.pyz", self._checks_folder),
@@ -278,7 +280,7 @@ class Rehearsal:
         frameworks = reported.frameworks
         names = ("jax", "jaxlib", "libtpu")
         if missing := [name for name in names if name not in frameworks]:
-            raise compiler.make_missing_problem(
+            raise compiler.make_missing_compiler_problem(
                 f"`{self._display_path(self._compiler)}` has no {' and no '.join(missing)}"
             )
         return {"python": reported.python_version, **{name: frameworks[name] for name in names}}
@@ -456,9 +458,9 @@ def _check_code(request: RehearsalRequest, code: user_program.UserFunction | Non
     if code:
         typed = () if request.tpus == EVERY_GENERATION else request.tpus
         file = request.ids[0].partition(":")[0]
-        resolve.check_function_and_arguments(code, file, request.arguments, typed)
-    dimension.check_dimension(request, code)
-    comparison.check_comparison(request, code)
+        resolve.verify_function_and_arguments(code, file, request.arguments, typed)
+    dimension.require_searchable_dimension(request, code)
+    comparison.require_alternatives(request, code)
 
 
 def _list_names(topologies: Sequence[tpus.Topology], measured_s: float | None) -> tuple[str, ...]:

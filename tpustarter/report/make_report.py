@@ -17,14 +17,14 @@ from tpustarter.report.clean.cleaner import Cleaner, UncleanText
 from tpustarter.report.clean.pseudonyms import KINDS, Pseudonyms
 from tpustarter.report.collect import (
     check_runs,
-    collectors,
+    collector,
     frameworks,
-    identifying_names,
     machine_sections,
+    private_names,
     software,
 )
 from tpustarter.report.collect import known_failures as reported_failures
-from tpustarter.report.collect.collectors import Collector, ReportContext
+from tpustarter.report.collect.collector import Collector, ReportContext
 from tpustarter.report.report_document import ReportDocument, ReportSection, read_facts
 from tpustarter.version import __version__
 
@@ -64,14 +64,14 @@ def make_report(
     """
     began, started = time.monotonic(), datetime.now(timezone.utc)
     names = Pseudonyms(check_runs.read_remembered_names())
-    identifying_names.add_names_of_machine(names, context.machine)
+    private_names.add_names_of_machine(names, context.machine)
     cleaner = Cleaner(context.machine.env, names)
     sections: list[ReportSection] = []
     left_out: list[OmittedFact] = []
     for one in _collectors(context, reproduces, asks=asks):
         if only is not None and one.name not in only:
             continue
-        section, without = collectors.run_collector(one, context, cleaner)
+        section, without = collector.run_collector(one, context, cleaner)
         sections.append(section)
         left_out += without
     sections, unclean = _omit_unclean(sections, cleaner)
@@ -115,7 +115,7 @@ def _collectors(
 def _omit_unclean(
     sections: Iterable[ReportSection], cleaner: Cleaner
 ) -> tuple[list[ReportSection], list[OmittedFact]]:
-    """Leave out sections with a text that is unclean now that all names are known."""
+    """Leave out sections whose text is unclean now that all names are known."""
     kept: list[ReportSection] = []
     left_out: list[OmittedFact] = []
     for one in sections:

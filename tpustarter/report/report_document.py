@@ -31,7 +31,7 @@ class StalePackage(msgspec.Struct):
 
 
 class KnownMatch(msgspec.Struct, kw_only=True):
-    """A known failure that a text of the report shows."""
+    """A known failure whose signs are in some text of the report."""
 
     id: str = ""
     title: str = ""
@@ -103,7 +103,7 @@ class OpenedReportNotes(msgspec.Struct):
 
 
 class ReportDocument(msgspec.Struct):
-    """A report; its published schema is `schema.json`."""
+    """A bug report, as published in `schema.json`."""
 
     schema: str
     tool: dict[str, str]
@@ -332,7 +332,7 @@ class ReproducerFacts(msgspec.Struct):
 
 
 class ReportFacts(msgspec.Struct):
-    """The facts of a report that are used, by section."""
+    """The facts that a report's assessment uses, with one field per section."""
 
     program: ProgramFacts = msgspec.field(default_factory=ProgramFacts)
     python: PythonFacts = msgspec.field(default_factory=PythonFacts)

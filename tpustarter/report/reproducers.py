@@ -30,11 +30,15 @@ from tpustarter.report.clean.allowed_fields import (
 )
 from tpustarter.report.clean.cleaner import Cleaner
 from tpustarter.report.collect import reproducible_failures, software
-from tpustarter.report.collect.collectors import Collector, CollectorUnanswered, ReportContext
+from tpustarter.report.collect.collector import Collector, CollectorUnanswered, ReportContext
 from tpustarter.report.collect.reproducible_failures import WantedReproducer
 from tpustarter.reproducing import reproducer_file, reproducer_run, variants
 from tpustarter.reproducing.merged_code import NotStandalone
-from tpustarter.reproducing.reproducer_file import FailurePlace, ReproducedFailure, ReproducerFile
+from tpustarter.reproducing.reproducer_file import (
+    FailureConditions,
+    ReproducedFailure,
+    ReproducerFile,
+)
 from tpustarter.reproducing.reproducer_run import ReproducerEnvironment
 from tpustarter.reproducing.variants import TriedVariant
 from tpustarter.running import lease, run_folder
@@ -67,7 +71,7 @@ def _collect(context: ReportContext, ids: Sequence[str], why_not: str) -> Fields
     found = (
         [reproducible_failures.find_reproducer(one) for one in ids]
         if ids
-        else reproducible_failures.list_newest(since)
+        else reproducible_failures.list_newest_failures(since)
     )
     without: list[Fields] = []
     if not ids:
@@ -146,7 +150,7 @@ class _Tester:
             "output": first.output.strip() or None if first else None,
         }
 
-    def _place(self, framework: str) -> FailurePlace:
+    def _place(self, framework: str) -> FailureConditions:
         own = (
             framework_plan.framework_variables(self._plan, framework, self._context.machine.env)
             if framework
@@ -166,7 +170,7 @@ class _Tester:
         }
         checks = self._context.found.checks
         python = checks.target.get("python_version", "") if checks else ""
-        return FailurePlace(
+        return FailureConditions(
             self._plan.platform,
             self._plan.devices,
             self._plan.generation,
@@ -177,7 +181,7 @@ class _Tester:
         )
 
     def _tried(
-        self, one: WantedReproducer, made: ReproducerFile, place: FailurePlace
+        self, one: WantedReproducer, made: ReproducerFile, place: FailureConditions
     ) -> tuple[list[TriedVariant], str]:
         if why := self._why_none(one.framework):
             return [], why
@@ -207,7 +211,7 @@ class _Tester:
         machine = self._context.machine
         with contextlib.ExitStack() as stack:
             folder = stack.enter_context(
-                run_folder.open_run_folder(Redactor(machine.env), lambda: False)
+                run_folder.hold_run_folder(Redactor(machine.env), lambda: False)
             )
             env = dict(machine.env) | framework_plan.run_folder_variables(folder)
             hold = None
@@ -215,8 +219,8 @@ class _Tester:
                 env = framework_plan.make_probe_environment(
                     self._plan, machine.env, folder, framework
                 )
-                settings = frameworks.list_settings(framework, machine.env)
-                env = frameworks.remove_settings(env, settings)
+                settings = frameworks.list_behaviour_variables(framework, machine.env)
+                env = frameworks.remove_behaviour_variables(env, settings)
             if framework and self._plan.platform != "cpu":
                 hold = stack.enter_context(lease.hold_device_lease("tpustarter report", machine))
             yield ReproducerEnvironment(self._python, folder, env, hold)

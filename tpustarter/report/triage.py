@@ -32,7 +32,7 @@ NAMED = "you named it with `--for`"
 def triage_facts(
     facts: ReportFacts, unanswered: Sequence[ReportSection], wanted: str | None
 ) -> ReportTriage:
-    """Assess the facts of a report.
+    """Assess a report from the facts in its sections.
 
     Args:
         facts: The facts of all sections.

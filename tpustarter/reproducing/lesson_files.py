@@ -35,7 +35,7 @@ class LessonFiles:
     code: str = ""
     """The code before the blocks."""
     data_files: Mapping[str, str] = field(default_factory=dict[str, str])
-    """Texts that must be in the reproducer's folder, by file name."""
+    """Texts that must be in the reproducer's folder, keyed by file name."""
     notes: tuple[str, ...] = ()
     """Sentences about these texts for the reproducer's opening comment."""
 

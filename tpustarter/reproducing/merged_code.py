@@ -40,7 +40,7 @@ class MergedParts:
     imports: str
     code: str
     names: Mapping[Key, str]
-    """Each definition's name in the file, by its module and original name."""
+    """Each definition's name in the file, keyed by its module and original name."""
 
     def has_name(self, name: str) -> bool:
         """Return whether the file contains a name from `probe_stand_in.py`."""

@@ -38,7 +38,7 @@ class ReproducedFailure:
 
 
 @dataclass(frozen=True)
-class FailurePlace:
+class FailureConditions:
     """The devices, versions and environment variables of a failure, which a reproducer reuses."""
 
     platform: str
@@ -74,7 +74,7 @@ class ReproducerFile:
     block: Block | None = None
     """The lesson block that it reproduces; None for a check."""
     data_files: Mapping[str, str] = field(default_factory=dict[str, str])
-    """Texts that it reads, which must be in the same folder, by file name."""
+    """Texts that it reads, which must be in the same folder, keyed by file name."""
 
     @property
     def command(self) -> str:
@@ -84,7 +84,7 @@ class ReproducerFile:
         )
 
 
-def _expected(place: FailurePlace) -> dict[str, str]:
+def _expected(place: FailureConditions) -> dict[str, str]:
     values = {
         "PLATFORM": place.platform,
         "DEVICES": place.devices,
@@ -96,7 +96,7 @@ def _expected(place: FailurePlace) -> dict[str, str]:
 def make_check_file(
     check: Check,
     failure: ReproducedFailure | None,
-    place: FailurePlace,
+    place: FailureConditions,
     *,
     checks: Path | None = None,
 ) -> ReproducerFile:
@@ -162,7 +162,7 @@ def make_block_reproducer(
     blocks: Sequence[Block],
     block: Block,
     failure: ReproducedFailure | None,
-    place: FailurePlace,
+    place: FailureConditions,
 ) -> ReproducerFile:
     """Create a block's reproducer, including the earlier blocks that it needs."""
     name = "_".join((*lesson.id.split("/"), block.id)).replace("-", "_")
@@ -233,7 +233,7 @@ def _statements(code: str) -> list[ast.stmt]:
 def _head(
     program: ReproducerFile,
     failure: ReproducedFailure | None,
-    place: FailurePlace,
+    place: FailureConditions,
     notes: Iterable[str],
     verbatim: str = "",
 ) -> str:

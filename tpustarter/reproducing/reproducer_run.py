@@ -20,7 +20,7 @@ from tpustarter.learning.content.blocks import Block
 from tpustarter.learning.run.expected_output import describe_mismatch
 from tpustarter.reproducing.reproducer_file import MARK, ReproducedFailure, ReproducerFile
 from tpustarter.running import probe_archive
-from tpustarter.running.process import CappedLog, GoneEvent, Probe, signal_name
+from tpustarter.running.process import CappedLog, Probe, ProbeGoneEvent, signal_name
 
 Kind = Literal["holds", "fails", "raises", "hangs", "crashes"]
 _FAIL = re.compile(r"^FAIL ([A-Z0-9-]+),", re.MULTILINE)
@@ -116,7 +116,7 @@ def run_file(
 def _outcome(
     printed: str,
     output: str,
-    gone: GoneEvent | None,
+    gone: ProbeGoneEvent | None,
     seconds: float,
     difference: str | None,
 ) -> TrialOutcome:

@@ -16,7 +16,7 @@ _LOOPS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 
 @dataclass(frozen=True)
 class NameReference:
-    """A name used in a statement, and the attribute read from it, if any."""
+    """A name used in a statement, and the attribute read from it, or "" for none."""
 
     name: str
     attribute: str

@@ -42,6 +42,8 @@ FINISH_WAIT_S = 10.0
 LOG_HEAD_BYTES = 512 * 1024
 """Bytes kept from the beginning of the output."""
 RECENT_BYTES = 64 * 1024
+PIPE_BYTES = 65536
+"""Bytes that a pipe holds on Linux; after as many, all that preceded an event has been read."""
 DESCRIPTORS = 12
 """Open files needed per process: pipes to its supervisor, selectors and its log."""
 FREE_DESCRIPTORS = 100
@@ -51,7 +53,7 @@ _OURS = ("gone", "interrupted", "output")
 """Events created by this module, which never come through the pipe."""
 
 
-class GoneEvent(ProcessEnd):
+class ProbeGoneEvent(ProcessEnd):
     """The last event: the process and its supervisor are gone."""
 
     event: Literal["gone"]
@@ -83,7 +85,9 @@ class GarbageEvent(TypedDict):
     text: str
 
 
-ProcessEvent: TypeAlias = "ProbeEvent | GoneEvent | InterruptedEvent | OutputEvent | GarbageEvent"
+ProcessEvent: TypeAlias = (
+    "ProbeEvent | ProbeGoneEvent | InterruptedEvent | OutputEvent | GarbageEvent"
+)
 """An event of `Probe.read`, distinguished by `event`. Only this module's own are certain to have
 their fields; a reader of the others takes a missing or mistyped one for a fault of the process."""
 
@@ -185,7 +189,7 @@ class Probe:
         self._buffer = b""
         self._queue: deque[ProcessEvent] = deque()
         self._ended: ChildEndedEvent | None = None
-        self._gone: GoneEvent | None = None
+        self._gone: ProbeGoneEvent | None = None
         self._selector = selectors.DefaultSelector()
         self._watch()
 
@@ -274,7 +278,7 @@ class Probe:
         """Return the next event, or None if none arrives in time.
 
         A probe created with `stream` also returns its output, in order with its events. The last
-        event is a `GoneEvent`, which is then returned by every call.
+        event is a `ProbeGoneEvent`, which is then returned by every call.
         """
         deadline = time.monotonic() + timeout_s
         while True:
@@ -303,13 +307,14 @@ class Probe:
         for data in events:
             self._parse(data)
 
-    def _drain_output(self, limit: int = 64) -> None:
+    def _drain_output(self) -> None:
         for name, pipe in self._outputs().items():
-            for count, data in enumerate(self._chunks(pipe.fileno())):
+            size = 0
+            for data in self._chunks(pipe.fileno()):
                 self._log.write(data)
                 if self._stream:
                     self._queue.append({"event": "output", "name": name, "data": data})
-                if count == limit:
+                if (size := size + len(data)) >= PIPE_BYTES:
                     break  # a flood of output must not delay the events
 
     def _chunks(self, descriptor: int):
@@ -362,8 +367,8 @@ class Probe:
             time.sleep(0.01)
         return [pid for pid in (self._child, self._process.pid) if pid and _exists(pid)]
 
-    def end(self) -> GoneEvent:
-        """End the process, by force if necessary, with a timeout; return the `gone` event."""
+    def end(self) -> ProbeGoneEvent:
+        """End the process, killing it after a timeout; return the `gone` event."""
         self.begin_end()
         with contextlib.suppress(ProcessLookupError, PermissionError):
             # The supervisor may have been stopped by a signal.
@@ -382,7 +387,7 @@ class Probe:
             self._gone = _make_gone({"code": None, "signal": None, "left": pids}, None)
         return self._gone
 
-    def close(self) -> GoneEvent:
+    def close(self) -> ProbeGoneEvent:
         """Let the process finish by itself, with a timeout, and close every descriptor."""
         self.close_stdin()  # no further commands, so the child leaves its loop
         deadline = time.monotonic() + FINISH_WAIT_S
@@ -400,7 +405,7 @@ class Probe:
         return gone
 
 
-def _make_gone(end: ProcessEnd, exit_code: int | None) -> GoneEvent:
+def _make_gone(end: ProcessEnd, exit_code: int | None) -> ProbeGoneEvent:
     return {**end, "event": "gone", "exit": exit_code}
 
 
@@ -426,8 +431,8 @@ def _is_event(event: object) -> TypeGuard[ProbeEvent]:
     return isinstance(name, str) and name not in _OURS
 
 
-def allow_descriptors(processes: int) -> None:
-    """Raise this program's limit on open files for a number of processes."""
+def raise_open_file_limit(processes: int) -> None:
+    """Raise this program's limit on open files, so that a number of probes can be started."""
     import resource  # not on every platform
 
     number = FREE_DESCRIPTORS + DESCRIPTORS * processes

@@ -89,8 +89,11 @@ def _delete(folder: Path) -> None:
 
 
 @contextlib.contextmanager
-def open_run_folder(redact: Redactor, failed: Callable[[], bool]) -> Generator[Path]:
-    """Create a folder for one run; its logs are kept if the run fails or raises a Problem."""
+def hold_run_folder(redact: Redactor, failed: Callable[[], bool]) -> Generator[Path]:
+    """Create a folder for one run, and remove it when the `with` block ends.
+
+    If the run fails or raises a Problem, redacted logs are kept.
+    """
     folder, broke = make_run_folder(), False
     try:
         yield folder
@@ -123,7 +126,7 @@ def keep_logs(folder: Path, redact: Redactor) -> None:
 
 
 def list_kept_logs(folder: Path) -> list[Path]:
-    """Return the logs kept of a failed run, by its run folder, which no longer exists."""
+    """Return the logs that were kept when a failed run's folder was removed."""
     with contextlib.suppress(OSError, Problem):
         kept = locations.make_state_folder() / "logs" / folder.name
         return sorted(path for path in kept.iterdir() if path.is_file())

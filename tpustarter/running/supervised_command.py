@@ -17,7 +17,7 @@ from pathlib import Path
 from tpustarter.core import locations
 from tpustarter.core.problem import Problem, find_limit_problem
 from tpustarter.core.redact import KEY_BEGIN, KEY_END, Redactor, drop_incomplete_word
-from tpustarter.running.process import CappedLog, GoneEvent, Probe, signal_name
+from tpustarter.running.process import CappedLog, Probe, ProbeGoneEvent, signal_name
 from tpustarter.text.terminal import escape_text
 
 LIMIT_S = 3600.0
@@ -141,8 +141,8 @@ class CommandOutcome:
     """A description such as `ended with exit code 1`."""
 
 
-class Command:
-    """A command, run once; `stop` ends it from any thread."""
+class SupervisedCommand:
+    """A command that is run once; `stop` ends it from any thread."""
 
     def __init__(
         self,
@@ -224,7 +224,7 @@ class Command:
         while self._log.fresh:
             yield self._log.fresh.popleft()
 
-    def _outcome(self, gone: GoneEvent, *, late: bool) -> CommandOutcome:
+    def _outcome(self, gone: ProbeGoneEvent, *, late: bool) -> CommandOutcome:
         if self._stopped:
             still = "".join(f", and process {pid} still works" for pid in gone["left"])
             return CommandOutcome(None, f"stopped before it was done{still}")

@@ -18,7 +18,7 @@ from tpustarter.core import locations
 from tpustarter.core.problem import Problem
 from tpustarter.core.redact import Redactor
 from tpustarter.running import probe_archive, run_folder
-from tpustarter.running.process import GoneEvent, Probe
+from tpustarter.running.process import Probe, ProbeGoneEvent
 from tpustarter.running.supervised_command import LineLog
 from tpustarter.setup.server_commands import HOST, ServerCommand
 
@@ -131,7 +131,7 @@ class ServerProcess:
                 f"`tpustarter serve {self._what} --port {self._port + 1}`",
             ) from error
 
-    def _ended(self, event: GoneEvent) -> Problem:
+    def _ended(self, event: ProbeGoneEvent) -> Problem:
         how = f"signal {event['signal']}" if event["signal"] else f"exit code {event['code']}"
         return Problem(
             f"{self._name} has ended with {how}",

@@ -24,7 +24,7 @@ from tpustarter.core.problem import ExitCode, Problem
 from tpustarter.core.redact import Redactor
 from tpustarter.machine import frameworks, generations
 from tpustarter.running import probe_archive
-from tpustarter.running.process import GoneEvent, ProcessEvent, parse_event
+from tpustarter.running.process import ProbeGoneEvent, ProcessEvent, parse_event
 from tpustarter.slices.host_states import HostStates
 from tpustarter.slices.slice_check import LESSON, SliceCheck, SliceRequest, check_command_fields
 from tpustarter.slices.slice_results import SliceResults
@@ -67,9 +67,9 @@ class RemoteEventSource:
 
     def __init__(self, commands: Sequence[HostCommand], folder: Path, redact: Redactor) -> None:
         self._unreached: dict[int, str] = {}
-        """Why a host will never arrive, by host number."""
+        """Why a host will never arrive, keyed by host number."""
         self._failing: dict[int, str] = {}
-        """Why a host that is still trying has not reached host 0 yet, by host number."""
+        """Why a host that is still trying has not reached host 0 yet, keyed by host number."""
         self._has_stopped_waiting = False
         """True once host 0 has stopped waiting for other hosts."""
         self.tail: list[str] = []
@@ -84,7 +84,7 @@ class RemoteEventSource:
 
     @property
     def unreached(self) -> dict[int, str]:
-        """Reasons why hosts did not arrive, by host number."""
+        """Reasons why hosts did not arrive, keyed by host number."""
         return {**self._failing, **self._unreached}
 
     def read(self, timeout_s: float) -> ProcessEvent | None:  # noqa: ARG002  the commands set the pace
@@ -184,12 +184,12 @@ class RemoteEventSource:
             self._started.tell(0, f"{line}\n".encode())
 
 
-def _gone_event(code: int | None) -> GoneEvent:
+def _gone_event(code: int | None) -> ProbeGoneEvent:
     return {"event": "gone", "code": code, "signal": None, "left": [], "exit": None}
 
 
 class RemoteSliceCheck(SliceCheck):
-    """A run of the self-check on all hosts of a slice; this machine need not be one of them."""
+    """A run of the self-check on all hosts of a slice, which need not include this machine."""
 
     def __init__(
         self,
@@ -288,7 +288,7 @@ class RemoteSliceCheck(SliceCheck):
             "virtual": is_virtual,
             "env": {},
             "left_out": [],
-            "settings": [*frameworks.list_settings("jax", first["settings"])],
+            "settings": [*frameworks.list_behaviour_variables("jax", first["settings"])],
             "others": [],
         }
         self.run.host = {"chips": first["chips"] or 0, "generation": first["generation"]}

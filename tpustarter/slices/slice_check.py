@@ -33,8 +33,8 @@ from tpustarter.core.problem import ExitCode, Problem
 from tpustarter.core.redact import drop_incomplete_line
 from tpustarter.probe.slice.messages import (
     CheckFields,
-    NoPlaceEvent,
     PortTakenEvent,
+    UnknownPositionEvent,
     UnreachedEvent,
 )
 from tpustarter.running.process import ProcessEvent
@@ -64,7 +64,7 @@ NOT_REACHED = {
     "network": "look at the route and the firewall between this host and host 0",
     "no-answer": "a firewall drops what is sent to that port, or the address is an old one",
 }
-"""Hints for the case that host 0 was not reached, by the probe's reason."""
+"""Hints for the case that host 0 was not reached, keyed by the probe's reason."""
 
 
 class EventSource(Protocol):
@@ -314,7 +314,7 @@ def check_command_fields(check: Check, target: Mapping[str, object]) -> CheckFie
     }
 
 
-def _explain(event: NoPlaceEvent | UnreachedEvent | PortTakenEvent) -> Problem:
+def _explain(event: UnknownPositionEvent | UnreachedEvent | PortTakenEvent) -> Problem:
     detail = str(event["detail"])
     match event["event"]:
         case "no-place":

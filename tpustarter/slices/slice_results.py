@@ -52,12 +52,12 @@ class SliceResults:
 
     def __init__(self, checks: Sequence[Check], run: Run, redact: Redactor) -> None:
         self.left = {check.id: check for check in checks}
-        """Checks without a result yet, by id, in order."""
+        """Checks without a result yet, keyed by id, in the order of the run."""
         self.current: Check | None = None
         """The check that is running."""
         self.progress = ""
         self.unreached: Mapping[int, str] = {}
-        """Why a host did not arrive, by host number, if this program started it."""
+        """Why a host did not arrive, keyed by host number, if this program started it."""
         self.is_complete = False
         """True if every check of the run ended by itself."""
         self.is_over = False

@@ -33,7 +33,7 @@ class StartOptions:
 
     @property
     def words(self) -> tuple[str, ...]:
-        """The equivalent `tpustarter check` command; it detects the number of hosts itself."""
+        """The equivalent `tpustarter check` command, without the number of hosts."""
         settings = [word for one in self.settings.items() for word in ("--set", "=".join(one))]
         names = ("--on", ",".join(self.names)) if self.names else ()
         return ("tpustarter", "check", "--all-hosts", "--start", self.engine, *names, *settings)

@@ -31,8 +31,8 @@ _WHOLE = rf"(?:\buv{_GAP}run(?:{_GAP}--project{_GAP}(?:'[^']*'|\S+))?|-m){_GAP}{
 
 
 @cache
-def program_command() -> str:
-    """Return the command that starts this program again in the original working folder."""
+def tpustarter_command() -> str:
+    """Return the command that starts tpustarter again in the original working folder."""
     given = os.environ.get(VARIABLE, "")
     return (
         given
@@ -42,26 +42,26 @@ def program_command() -> str:
 
 
 @cache
-def program_command_anywhere() -> str:
-    """Return the command that starts this program again in any folder."""
+def tpustarter_command_anywhere() -> str:
+    """Return the command that starts tpustarter again in any folder."""
     given = os.environ.get(VARIABLE, "")
     return (
-        program_command()
+        tpustarter_command()
         if given.strip()
         else find_program_command(os.environ, sys.argv[0], anywhere=True)
     )
 
 
 def format_commands(text: str) -> str:
-    """Rewrite the commands in a text to work in this folder; only for display.
+    """Rewrite the commands in some text for display, so that they work in this folder.
 
     It is idempotent, even if wrapping has split a command between two calls.
     """
-    if NAME not in text or program_command() == NAME:
+    if NAME not in text or tpustarter_command() == NAME:
         return text
-    typed = _GAP.join(map(re.escape, program_command().split()))
+    typed = _GAP.join(map(re.escape, tpustarter_command().split()))
     pattern = rf"(?P<stays>{typed}|{_WHOLE})|{_COMMAND}"
-    return re.sub(pattern, lambda found: found["stays"] or program_command(), text)
+    return re.sub(pattern, lambda found: found["stays"] or tpustarter_command(), text)
 
 
 def is_in_cell(environ: Mapping[str, str]) -> bool:

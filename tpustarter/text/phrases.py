@@ -28,7 +28,7 @@ _SHORTEST = 3
 def join_words(
     words: Iterable[object], conjunction: str = "and", *, most: int | None = None
 ) -> str:
-    """Return `a`, `a and b` or `a, b and c`; of many, the first `most` and the number of others."""
+    """Return `a`, `a and b` or `a, b and c`. A long list ends with the number of others."""
     listed = [str(word) for word in words]
     if most is not None and len(listed) > most + 1:  # the number takes as much room as one word
         listed = [*listed[:most], f"{len(listed) - most} more"]

@@ -15,7 +15,7 @@ import textwrap
 from collections.abc import Callable, Mapping
 from typing import TextIO
 
-from tpustarter.text.invocation import format_commands, is_in_cell, program_command
+from tpustarter.text.invocation import format_commands, is_in_cell, tpustarter_command
 
 WIDTH, WIDEST = 80, 120
 """Columns that every terminal has, and the longest line that is easy to read."""
@@ -68,7 +68,9 @@ def add_unbreakable_spaces(text: str) -> str:
 
     The words that start this program stay together, so that a line makes sense by itself.
     """
-    return _AMOUNT.sub(GLUE, text).replace(program_command(), program_command().replace(" ", GLUE))
+    return _AMOUNT.sub(GLUE, text).replace(
+        tpustarter_command(), tpustarter_command().replace(" ", GLUE)
+    )
 
 
 def remove_unbreakable_spaces(text: str) -> str:
@@ -134,7 +136,7 @@ def _folded(line: str, width: int) -> list[str]:
     if len(line) <= min(width, WIDEST) or "\x1b" in line:
         return [line]
     if begins := re.match(
-        rf"(?:.*  )?(?={re.escape(program_command())} )|(?:do|or) {{2,}}|\s*\$ ", line
+        rf"(?:.*  )?(?={re.escape(tpustarter_command())} )|(?:do|or) {{2,}}|\s*\$ ", line
     ):
         first, *rest = break_command(line[begins.end() :], width - begins.end())
         return [f"{begins[0]}{first}", *(f"{'':{begins.end()}}{row}" for row in rest)]
@@ -222,13 +224,13 @@ def format_code(text: str, stream: TextIO | None = None) -> str:
         text: The text, which may have several lines.
         stream: The stream it is written to; None for stdout.
     """
-    if "`" not in text or not shows_bold(stream or sys.stdout):
+    if "`" not in text or not can_show_style(stream or sys.stdout):
         return text
     return _CODE.sub(lambda code: f"\x1b[1m{code[1]}\x1b[22m" if code[1] else code[0], text)
 
 
-def shows_bold(stream: TextIO) -> bool:
-    """Return whether a stream is a terminal that shows code in bold."""
+def can_show_style(stream: TextIO) -> bool:
+    """Return whether a stream is a terminal that may be styled (no NO_COLOR, no TERM=dumb)."""
     is_plain = os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb"
     return bool(stream.isatty()) and not is_plain
 

@@ -27,7 +27,7 @@ class MetricName(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 @functools.cache
 def read_metric_names(file: Path = FILE) -> tuple[MetricName, ...]:
-    """Return the metrics that a reading is made of.
+    """Return the metrics that a reading consists of.
 
     Raises:
         Problem: The file cannot be read, or a row does not fit.

@@ -95,9 +95,9 @@ def _answers(
 ) -> PortMetrics:
     import grpc
 
-    from tpustarter.watch.metrics_service import METHOD, make_messages
+    from tpustarter.watch.metrics_service import METHOD, make_message_classes
 
-    messages = make_messages()
+    messages = make_message_classes()
     ask: Any = channel.unary_unary(
         METHOD,
         request_serializer=messages["MetricRequest"].SerializeToString,

@@ -33,8 +33,8 @@ _ONE_OF = {"AttrValue": "attr", "Gauge": "value"}
 
 
 @functools.cache
-def make_messages() -> dict[str, Any]:
-    """Return the class of each message by its name."""
+def make_message_classes() -> dict[str, Any]:
+    """Return the class of each message, keyed by the message's name."""
     from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
 
     file = descriptor_pb2.FileDescriptorProto(

@@ -13,7 +13,7 @@ from tpustarter.core import yaml_rows
 from tpustarter.core.problem import ExitCode
 from tpustarter.core.yaml_rows import Text
 from tpustarter.machine import host
-from tpustarter.machine.containers import find_container
+from tpustarter.machine.containers import detect_container
 from tpustarter.watch.metrics_client import PORT, PortMetrics
 
 FILE = Path(__file__).with_name("missing.yml")
@@ -33,7 +33,7 @@ class MissingReason(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 @dataclass(frozen=True)
 class MissingMetrics:
-    """The reason why there are no metrics on this machine."""
+    """The reason why this machine has no metrics, and a hint on what to do."""
 
     id: str
     text: str
@@ -44,7 +44,7 @@ class MissingMetrics:
 
 @functools.cache
 def read_reasons(file: Path = FILE) -> dict[str, MissingReason]:
-    """Return the reasons by id.
+    """Return the reasons for missing metrics, keyed by id.
 
     Raises:
         Problem: The file cannot be read, or a row does not fit.
@@ -52,13 +52,13 @@ def read_reasons(file: Path = FILE) -> dict[str, MissingReason]:
     return {reason.id: reason for reason in yaml_rows.read_rows(file, MissingReason)}
 
 
-def explain_missing(
+def explain_missing_metrics(
     machine: host.Machine,
     answers: Sequence[PortMetrics],
     chips: int,
     processes: Sequence[host.TpuProcess],
 ) -> MissingMetrics:
-    """Return the reason for the absence of metrics at all ports."""
+    """Return why none of the ports returned metrics, and a hint on what to do."""
     reason = read_reasons()[_choose(machine, answers, chips, processes)]
     wrong = next((answer for answer in answers if answer.failure != "closed"), None)
     first = wrong or (answers[0] if answers else PortMetrics(PORT, "closed"))
@@ -82,7 +82,7 @@ def _choose(
     for answer in answers:
         if answer.failure not in (None, "closed"):
             return answer.failure or "no-metrics"
-    container = find_container(machine)
+    container = detect_container(machine)
     if container and container.host_network is False and not processes:
         return "container"
     if not chips and not host.list_device_nodes(machine):

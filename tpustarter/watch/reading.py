@@ -11,7 +11,7 @@ from statistics import mean
 from tpustarter.machine import host
 from tpustarter.watch.metric_names import read_metric_names
 from tpustarter.watch.metrics_client import PortMetrics, read_port
-from tpustarter.watch.missing_metrics import MissingMetrics, explain_missing
+from tpustarter.watch.missing_metrics import MissingMetrics, explain_missing_metrics
 from tpustarter.watch.sdk_metrics import SdkValues
 
 _NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
@@ -92,7 +92,9 @@ def read_tpu(machine: host.Machine, ports: Sequence[int], sdk: SdkValues) -> Tpu
         links=_links(sdk.get("link_problem", ())) if devices else (),
         processes=processes,
         ports=tuple(ports),
-        missing=None if devices else explain_missing(machine, answers, len(chips), processes),
+        missing=None
+        if devices
+        else explain_missing_metrics(machine, answers, len(chips), processes),
     )
 
 

@@ -17,7 +17,7 @@ from tpustarter.core.json_values import is_array, is_object
 from tpustarter.core.problem import Problem
 from tpustarter.core.redact import Redactor
 from tpustarter.running import probe_archive, run_folder
-from tpustarter.running.supervised_command import Command, LineLog
+from tpustarter.running.supervised_command import LineLog, SupervisedCommand
 from tpustarter.watch.metric_names import MetricName
 
 PROGRAM = locations.PACKAGE / "probe" / "libtpu_sdk.py"
@@ -73,7 +73,7 @@ class SdkFollower:
         self._env = {**env, **ENVIRONMENT}
         self._has_news = threading.Event()
         self._is_stopped = False
-        self._command: Command | None = None
+        self._command: SupervisedCommand | None = None
         self._thread = threading.Thread(target=self._follow, name="libtpu-sdk", daemon=True)
 
     def start(self) -> None:
@@ -97,7 +97,9 @@ class SdkFollower:
         log = LineLog(folder / "sdk.log", Redactor(self._env))
         try:
             archive = probe_archive.build_probe_archive(folder / "probe.pyz")
-            self._command = command = Command(self._words, log, archive=archive, env=self._env)
+            self._command = command = SupervisedCommand(
+                self._words, log, archive=archive, env=self._env
+            )
             if self._is_stopped:
                 command.stop()
             values = dict[str, list[str]]()

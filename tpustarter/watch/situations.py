@@ -84,8 +84,8 @@ def _split(condition: str) -> tuple[str, str]:
 
 
 @functools.cache
-def read_rules(file: Path = FILE) -> tuple[SituationRule, ...]:
-    """Return the rules in their order.
+def read_situation_rules(file: Path = FILE) -> tuple[SituationRule, ...]:
+    """Return the rules for situations, in the order in which they are tried.
 
     Raises:
         Problem: The file cannot be read, or a row does not fit.
@@ -94,16 +94,16 @@ def read_rules(file: Path = FILE) -> tuple[SituationRule, ...]:
 
 
 def find_situation(reading: TpuReading) -> Situation | None:
-    """Return what a reading means, or None if it has no metrics."""
-    facts = collect_facts(reading)
-    rule = next((rule for rule in read_rules() if rule.holds(facts)), None)
+    """Return what a reading means, or None if the reading has no metrics."""
+    facts = collect_reading_facts(reading)
+    rule = next((rule for rule in read_situation_rules() if rule.holds(facts)), None)
     if rule is None:
         return None
     text = rule.text.format(**facts, **_names(reading))
     return Situation(rule.id, text, rule.todo, rule.source, rule.lesson)
 
 
-def collect_facts(reading: TpuReading) -> dict[str, float]:
+def collect_reading_facts(reading: TpuReading) -> dict[str, float]:
     """Return the facts that conditions compare, without those that are unknown."""
     devices = reading.devices
     duty = _known([device.duty_cycle_percent for device in devices])

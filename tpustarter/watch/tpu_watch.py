@@ -18,7 +18,7 @@ SDK_WAIT_S = 10.0
 
 
 class TpuWatch:
-    """Looks at a TPU; `close` ends what it started."""
+    """A repeated reading of one TPU. `close` ends the processes that it started."""
 
     def __init__(
         self,

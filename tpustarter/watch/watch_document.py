@@ -41,7 +41,7 @@ class WatchedProcess(msgspec.Struct):
 
 
 class SdkUse(msgspec.Struct):
-    """The Python whose libtpu was asked beside the service, and the reason if it gave nothing."""
+    """The Python whose libtpu was queried besides the service, and why it returned nothing."""
 
     python: str | None
     problem: str | None

@@ -18,7 +18,7 @@ _CURVES = {
 
 
 class WatchHistory:
-    """Readings of the last minutes."""
+    """The readings of the last minutes, for drawing curves."""
 
     def __init__(self) -> None:
         self._points: deque[tuple[float, dict[str, float | None]]] = deque()

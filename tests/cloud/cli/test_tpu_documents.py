@@ -243,7 +243,7 @@ def test_corrupt_ledger_copy_is_shown_until_deleted(home: Path) -> None:
     file = Path(os.environ["TPUSTARTER_HOME"]) / "tpus.json"
     file.write_text(file.read_text()[:-9])
     text = run("tpu", "list").stdout
-    (aside,) = ledger.list_unreadable()
+    (aside,) = ledger.list_unreadable_files()
     fields = json.loads(run("tpu", "list", "--json").stdout)
 
     assert f"~{str(aside).removeprefix(str(home))}" in text

@@ -26,7 +26,7 @@ def write_report(run: Run, path: Path) -> None:
     _write(make_suite(run), path)
 
 
-def reserve_file(path: Path) -> None:
+def write_placeholder(path: Path) -> None:
     """Write a placeholder report of an unfinished run, so that a kill leaves no earlier result.
 
     A file that is not a report of this program may have been named by mistake, so it is moved

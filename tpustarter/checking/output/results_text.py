@@ -101,10 +101,17 @@ def render_results(
         lines += wrap(_skips(run), "", hang=_INDENT)
     if verbose and run.hosts:
         lines += ["", *_hosts(run)]
+    if verbose and run.stored_programs:
+        lines += ["", *wrap(_stored(run.stored_programs), "")]
     lines += ["", *wrap(format_headline(run), "")]
     if len(run.hosts) > 1 and run.target.get("platform") == "tpu":
         lines += wrap(NEVER_TRIED, "")
     return "\n".join(lines)
+
+
+def _stored(count: int) -> str:
+    programs = phrases.format_count(count, "program")
+    return f"{programs} compiled by earlier runs; `--fresh` compiles everything anew"
 
 
 def _hosts(run: Run) -> Iterator[str]:
@@ -167,7 +174,7 @@ def opening_lines(run: Run) -> Iterator[tuple[str, int]]:
 def _why_left_out(left_out: Iterable[str], installed: Iterable[str]) -> str:
     absent = [name for name in left_out if name not in installed]
     alone = {
-        name: phrases.join_words(frameworks.list_missing(name, installed))
+        name: phrases.join_words(frameworks.list_missing_frameworks(name, installed))
         for name in left_out
         if name in installed
     }

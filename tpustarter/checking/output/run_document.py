@@ -12,7 +12,7 @@ import re
 import msgspec
 
 from tpustarter.checking.machine_check import Event, HostStateChanged, PlanMade
-from tpustarter.checking.results.results import SCHEMA, Result, Run, select_published
+from tpustarter.checking.results.results import SCHEMA, Result, Run, select_published_fields
 from tpustarter.checking.results.verdict import exit_code, find_verified_device, judge_run
 from tpustarter.checking.run.runner import CheckEnded, CheckStarted, CheckWaiting, FindingReported
 from tpustarter.core.problem import ExitCode, Problem, find_problem
@@ -40,7 +40,7 @@ def result_fields(result: Result) -> dict[str, object]:
         "seconds": round(result.seconds, 3),
         "optional": result.optional,
         "ran_on": msgspec.to_builtins(result.ran_on),
-        "findings": [select_published(finding) for finding in result.findings],
+        "findings": [select_published_fields(finding) for finding in result.findings],
         "lesson": result.lesson or None,
         "log": result.log,
     }
@@ -72,7 +72,7 @@ def event_fields(event: Event) -> dict[str, object]:
             fields = {"event": "waiting", "id": check.id, "seconds": round(seconds, 1)}
             return {**fields, "progress": progress} if progress else fields
         case FindingReported(id=check_id, finding=finding):
-            return {"event": "finding", "id": check_id, "finding": select_published(finding)}
+            return {"event": "finding", "id": check_id, "finding": select_published_fields(finding)}
         case CheckEnded(result=result):
             return {"event": "ended", **result_fields(result)}
 
@@ -138,6 +138,7 @@ def _tail(run: Run) -> dict[str, object]:
         "blocked": {"what": blocked.what, "hint": blocked.hint or None} if blocked else None,
         "counts": run.count_statuses(),
         "verified_on": find_verified_device(run),
+        "stored_programs": run.stored_programs,
         "verdict": judge_run(run),
         "exit_code": int(exit_code(run)),
     }

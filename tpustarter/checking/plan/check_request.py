@@ -19,6 +19,8 @@ class CheckRequest:
     """True to run on every host of the slice."""
     require: str | None = None
     isolate: bool = False
+    fresh: bool = False
+    """True to compile every program, and to load none that an earlier run stored."""
     minutes: float = 10.0
     """Duration of each soak check in minutes."""
     fail_on_warn: bool = False

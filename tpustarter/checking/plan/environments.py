@@ -24,7 +24,7 @@ CANDIDATES = (TESTED, *(name for name in frameworks.FRAMEWORKS if name != "jax")
 KEYS = (*CANDIDATES, COMPILES, *SERVED.values())
 
 
-def find_proved(key: str = TESTED) -> Path | None:
+def find_proved_environment(key: str = TESTED) -> Path | None:
     """Return the folder of an environment that set-up proved, or None if it is gone.
 
     Raises:

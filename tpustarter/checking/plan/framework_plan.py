@@ -36,7 +36,7 @@ class AlternativePython:
     shown_path: str
     """Its path as the user would type it."""
     frameworks: Mapping[str, str]
-    """Versions of its frameworks, by import name."""
+    """Versions of its frameworks, keyed by import name."""
 
 
 @dataclass(frozen=True)
@@ -362,7 +362,7 @@ def explain_unusable_framework(
     elif framework == "jax" and "jaxlib" not in installed:
         what = f"jax {version} in {python} has no jaxlib beside it, and cannot be imported"
         hint = "`tpustarter check host.frameworks` says what to install"
-    elif lacking := frameworks.list_missing(framework, installed):
+    elif lacking := frameworks.list_missing_frameworks(framework, installed):
         names = phrases.join_words(lacking, "or")
         what = f"{framework} {version} in {python} has no {names} beside it"
         profile = frameworks.FRAMEWORKS[framework].profile

@@ -45,7 +45,7 @@ class Interpreter:
 
     def has_framework(self, framework: str) -> bool:
         """Return whether a framework and the libraries that it computes with are installed."""
-        return framework in self.frameworks and not frameworks.list_missing(
+        return framework in self.frameworks and not frameworks.list_missing_frameworks(
             framework, self.frameworks
         )
 
@@ -116,9 +116,9 @@ def _saved() -> Interpreter | None:
     return None
 
 
-def find_with_libtpu(env: Mapping[str, str], folder: Path) -> Iterator[Interpreter]:
+def find_pythons_with_libtpu(env: Mapping[str, str], folder: Path) -> Iterator[Interpreter]:
     """Yield each Python that has JAX and libtpu: set-up's first, then the saved one."""
-    proved = environments.find_proved(environments.COMPILES)
+    proved = environments.find_proved_environment(environments.COMPILES)
     first = (
         [Interpreter(proved / "bin/python", "made by `tpustarter setup rehearse`")]
         if proved
@@ -150,7 +150,7 @@ def _candidates(env: Mapping[str, str], folder: Path) -> Iterator[Interpreter]:
         *((Path(path), "active environment") for path in active),
         (folder / ".venv", "./.venv"),
     ]
-    proved = {key: environments.find_proved(key) for key in environments.CANDIDATES}
+    proved = {key: environments.find_proved_environment(key) for key in environments.CANDIDATES}
     made = {key: (path, "the environment setup made") for key, path in proved.items() if path}
     general = [made.pop(environments.TESTED)] if environments.TESTED in made else []
 

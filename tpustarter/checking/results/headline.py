@@ -68,7 +68,7 @@ def read_summary(fields: Mapping[str, object]) -> RunSummary | None:
 
 
 def describe_devices(run: Run) -> str:
-    """Return the devices on which checks passed, as text, or "" if there are none."""
+    """Return a phrase for the devices on which checks passed, or "" if there are none."""
     kind = find_verified_device(run)
     device = next(
         (result.ran_on for result in run.results if result.kind == kind and result.ran_on), None

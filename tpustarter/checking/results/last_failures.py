@@ -8,7 +8,7 @@ from __future__ import annotations
 import contextlib
 from dataclasses import dataclass
 
-from tpustarter.checking.results.results import Result, Run, select_published
+from tpustarter.checking.results.results import Result, Run, select_published_fields
 from tpustarter.core import state
 from tpustarter.core.json_values import entries_of_type, items_of_type
 from tpustarter.core.problem import Problem
@@ -22,7 +22,7 @@ Fields = dict[str, object]
 
 
 @dataclass(frozen=True)
-class FailedCheck:
+class SavedFailure:
     """A check's failure in its last run."""
 
     id: str
@@ -54,7 +54,7 @@ def save_failures(run: Run) -> None:
             state.save_state(_NAME, {"failures": dict(by_age[:MOST])})
 
 
-def read_last_failures() -> list[FailedCheck]:
+def read_last_failures() -> list[SavedFailure]:
     """Return the saved failures, newest first."""
     return [_failed(name, fields) for name, fields in _kept().items()]
 
@@ -66,7 +66,9 @@ def _fields(result: Result, run: Run) -> Fields:
         "status": result.status,
         "reason": result.reason or "",
         "detail": result.detail,
-        "findings": [select_published(one) for one in result.findings if one["verdict"] == "fail"],
+        "findings": [
+            select_published_fields(one) for one in result.findings if one["verdict"] == "fail"
+        ],
         "log": result.log[-_LOG_CHARACTERS:],
     }
 
@@ -75,8 +77,8 @@ def _kept() -> dict[str, Fields]:
     return entries_of_type(state.load_state(_NAME).get("failures"), Fields)
 
 
-def _failed(name: str, fields: Fields) -> FailedCheck:
+def _failed(name: str, fields: Fields) -> SavedFailure:
     findings = items_of_type(fields.get("findings"), Fields)
     names = ("when", "python", "status", "reason", "detail", "log")
     texts = {key: str(fields.get(key) or "") for key in names}
-    return FailedCheck(name, **texts, findings=tuple(one for one in findings if "code" in one))
+    return SavedFailure(name, **texts, findings=tuple(one for one in findings if "code" in one))

@@ -51,7 +51,7 @@ KINDS: tuple[Kind, ...] = ("none", "virtual-cpu", "cpu", "gpu", "tpu")
 
 
 class PublishedFinding(TypedDict):
-    """A finding in the form of documents and state files; see `probe.finding` for its meaning."""
+    """A finding as published in documents and state files; `probe.finding` explains the fields."""
 
     code: str
     name: str
@@ -83,7 +83,7 @@ def read_hint(finding: FindingFields) -> Hint:
     )
 
 
-def select_published(finding: FindingFields) -> dict[str, object]:
+def select_published_fields(finding: FindingFields) -> dict[str, object]:
     """Return the fields of a finding that appear in documents and state files."""
     return {name: value for name, value in finding.items() if name not in _UNPUBLISHED}
 
@@ -182,7 +182,7 @@ class BlockedFramework:
 
 
 class TargetFields(TypedDict, total=False):
-    """A run's Python and devices as text; empty until the run is planned.
+    """Phrases for a run's Python and devices; empty until the run is planned.
 
     A run of lessons has no `why`, `python_version`, `kind`, `planned`, `left_out`, `settings` and
     `others`.
@@ -233,6 +233,8 @@ class Run:
     require: str | None = None
     """The platform given with `--require`."""
     fail_on_warn: bool = False
+    stored_programs: int = 0
+    """Compiled programs that were loaded from earlier runs."""
     stopped_by: int | None = None
     """The signal that stopped the run; None if it ended by itself."""
 

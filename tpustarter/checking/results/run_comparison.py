@@ -19,7 +19,7 @@ from tpustarter.core.json_values import JsonValue, is_array
 from tpustarter.probe.finding import Value
 
 
-class Noise(NamedTuple):
+class NoiseRule(NamedTuple):
     """The usual variation of one kind of figure; smaller differences mean nothing."""
 
     code: str
@@ -34,21 +34,23 @@ class Noise(NamedTuple):
 
 
 NOISE = (
-    Noise("HOST-SPACE-*", r".*", 2.0, "free space changes with whatever any program writes"),
-    Noise(
+    NoiseRule("HOST-SPACE-*", r".*", 2.0, "free space changes with whatever any program writes"),
+    NoiseRule(
         "JAX-TRANSFER-*",
         r".*/s",
         1.5,
         "a copy to or from the host depends on what else the host does",
     ),
-    Noise(
+    NoiseRule(
         "*",
         r".*/s",
         1.1,
         "the best of some repeats varies by a few percent, a throttled chip loses more",
     ),
-    Noise("*", r"s|ms|us|µs|ns|min", 1.5, "a single duration depends on what else the host does"),
-    Noise(
+    NoiseRule(
+        "*", r"s|ms|us|µs|ns|min", 1.5, "a single duration depends on what else the host does"
+    ),
+    NoiseRule(
         "*",
         r"|n \* 2\*\*-\d+",
         2.0,
@@ -58,7 +60,7 @@ NOISE = (
 )
 """The first match wins. A finding that matches no row is exact: any difference is a change."""
 
-VIRTUAL = Noise(
+VIRTUAL = NoiseRule(
     "*",
     r".*/s|s|ms|us|µs|ns",
     10.0,
@@ -107,7 +109,7 @@ class ValueChange(msgspec.Struct):
 
 
 class RunComparison(msgspec.Struct):
-    """The changes between two runs, in the form of the document's `comparison`."""
+    """The changes between two runs, as published in the document's `comparison`."""
 
     file: str
     started: str | None
@@ -192,7 +194,7 @@ def _change(old: str | None, new: str | None) -> str:
 
 
 def _figures(
-    earlier: dict[str, SavedResult], current: dict[str, SavedResult], rows: Sequence[Noise]
+    earlier: dict[str, SavedResult], current: dict[str, SavedResult], rows: Sequence[NoiseRule]
 ) -> Iterator[tuple[FigureChange, bool]]:
     """Yield each figure of both runs, with True if it changed beyond noise."""
     for name in (candidate for candidate in current if candidate in earlier):
@@ -213,14 +215,14 @@ def _findings(result: SavedResult) -> dict[tuple[str, ...], SavedFinding]:
 
 
 def _figure(
-    name: str, before: SavedFinding, now: SavedFinding, rows: Sequence[Noise]
+    name: str, before: SavedFinding, now: SavedFinding, rows: Sequence[NoiseRule]
 ) -> Iterator[tuple[FigureChange, bool]]:
     old, new = before.found, now.found
     if not (_is_number(old) or _is_number(new)):
         return
     if before.unit != now.unit:
         return  # figures with different units cannot be compared
-    row = find_noise(str(now.code), now.unit, old, new, rows)
+    row = find_noise_rule(str(now.code), now.unit, old, new, rows)
     factor = row.factor if row else None
     change = FigureChange(
         name,
@@ -242,9 +244,9 @@ def _is_number(value: object) -> TypeGuard[int | float]:
     return abs(value) < 1e300  # an integer may be too large for a float
 
 
-def find_noise(
-    code: str, unit: object, before: object, now: object, rows: Sequence[Noise]
-) -> Noise | None:
+def find_noise_rule(
+    code: str, unit: object, before: object, now: object, rows: Sequence[NoiseRule]
+) -> NoiseRule | None:
     """Return the first row that matches a figure, or None if the figure is exact."""
     whole = all(_is_number(value) and float(value).is_integer() for value in (before, now))
     for row in rows:
@@ -255,7 +257,7 @@ def find_noise(
 
 
 def is_beyond_noise(before: object, now: object, factor: float | None) -> bool:
-    """Return whether a figure changed by more than its noise; without noise, by anything."""
+    """Return whether a figure changed by more than its noise, or at all if no noise is known."""
     if before == now:
         return False
     if factor is None or not (_is_number(before) and _is_number(now)) or before * now <= 0:

@@ -94,7 +94,7 @@ def save_report(run: Run, document: dict[str, object]) -> Path:
 
 
 def list_reports() -> list[Path]:
-    """Return the saved reports, oldest first, by the time in their names.
+    """Return the saved reports, sorted by the time in their names, oldest first.
 
     A report from the future was saved with a wrong clock, and counts as the oldest.
     """

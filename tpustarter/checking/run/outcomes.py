@@ -8,7 +8,7 @@ from tpustarter.checking.results.results import FindingFields, Reason, Result, S
 from tpustarter.checking.run import probe_events
 from tpustarter.core.content import Check
 from tpustarter.probe.events import EndEvent
-from tpustarter.running.process import GoneEvent, signal_name
+from tpustarter.running.process import ProbeGoneEvent, signal_name
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ def parse_end_event(event: EndEvent, redact: Redactor) -> Ending:
     return (status, reason, detail, probe_events.parse_devices(event.get("ran_on")))
 
 
-def make_process_ending(gone: GoneEvent) -> Ending:
+def make_process_ending(gone: ProbeGoneEvent) -> Ending:
     """Return the ending for a check whose process ended unexpectedly."""
     if gone["signal"]:
         name = signal_name(gone["signal"])

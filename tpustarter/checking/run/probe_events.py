@@ -29,6 +29,12 @@ def parse_devices(value: object) -> UsedDevices | None:
     return as_type(value, UsedDevices)
 
 
+def parse_count(value: object) -> int:
+    """Return a number of things, or 0 if it is missing or invalid."""
+    count = as_type(value, int)
+    return max(count, 0) if count is not None else 0
+
+
 def parse_versions(value: object) -> PythonVersions | None:
     """Return the versions of a Python, or None if they are invalid."""
     return as_type(value, PythonVersions)

@@ -14,7 +14,7 @@ from tpustarter.core.problem import ExitCode, Problem, find_limit_problem
 from tpustarter.core.redact import Redactor
 from tpustarter.machine import frameworks, host, reached_limits
 from tpustarter.probe.commands import ProbeTargetFields
-from tpustarter.running.process import CappedLog, GoneEvent, Probe
+from tpustarter.running.process import CappedLog, Probe, ProbeGoneEvent
 
 TOO_OLD = 64
 """Exit status of the probe in a Python older than 3.10, see `probe/zip_main.py`."""
@@ -35,6 +35,10 @@ class ProbeSession:
     isolate: bool = False
     settings: tuple[str, ...] = ()
     """The user's variables in `env` that change the framework's behaviour."""
+    program_store: Path | None = None
+    """The folder for compiled programs, which later runs load; None to compile every program."""
+    stored_programs: int = 0
+    """Programs loaded from it so far."""
     results: dict[str, Result] = field(default_factory=dict[str, Result])
     """Results of the run's earlier checks, for `AFTER`."""
 
@@ -64,7 +68,7 @@ def start_probe(
         raise find_limit_problem(error) or problem from error
     env = session.env
     if not with_settings:
-        env = frameworks.remove_settings(env, session.settings)
+        env = frameworks.remove_behaviour_variables(env, session.settings)
     try:
         probe = Probe(
             session.python,
@@ -100,7 +104,7 @@ def _fresh_log(folder: Path) -> Path:
 
 def explain_unusable_python(
     python: Path,
-    gone: GoneEvent | None,
+    gone: ProbeGoneEvent | None,
     output: str,
     *,
     waited_s: float | None = None,

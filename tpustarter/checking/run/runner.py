@@ -33,7 +33,8 @@ from tpustarter.core.content import Check
 from tpustarter.core.problem import ExitCode, Problem
 from tpustarter.core.redact import drop_incomplete_line
 from tpustarter.machine import reached_limits
-from tpustarter.running.process import CappedLog, GoneEvent, Probe, ProcessEvent
+from tpustarter.probe.commands import RunCheckCommand
+from tpustarter.running.process import CappedLog, Probe, ProbeGoneEvent, ProcessEvent
 
 TICK_S = 1.0
 """Seconds between `CheckWaiting` events."""
@@ -110,7 +111,7 @@ class CheckRunner:
             probe.interrupt()
 
     def start_early(self) -> None:
-        """Start the process early; its target may still change until `read_versions` is called."""
+        """Start the process early. Its target may change until `read_versions` is called."""
         self._ready({})
 
     def read_versions(self) -> PythonVersions:
@@ -178,17 +179,17 @@ class CheckRunner:
         names = self._session.settings
         if not names:
             return (yield from self._run(check))
-        from tpustarter.checking.run import user_settings
+        from tpustarter.checking.run import behaviour_variables
 
         result = yield from self._run_unseen(check)
         if not self._with_settings:
-            result = user_settings.add_settings_finding(result, names)
-        elif user_settings.may_be_caused_by_settings(result) and self.stopped_by is None:
+            result = behaviour_variables.add_variables_finding(result, names)
+        elif behaviour_variables.may_be_caused_by_variables(result) and self.stopped_by is None:
             self._restart(with_settings=False)
             without = yield from self._run_unseen(check)
-            self._changed_by_settings += user_settings.is_caused_by_settings(result, without)
-            result = user_settings.merge_results(result, without, names)
-            if self._changed_by_settings < user_settings.MOST:
+            self._changed_by_settings += behaviour_variables.is_caused_by_variables(result, without)
+            result = behaviour_variables.merge_results(result, without, names)
+            if self._changed_by_settings < behaviour_variables.MOST:
                 self._restart(with_settings=True)
         for finding in result.findings:
             yield FindingReported(check.id, finding)
@@ -238,15 +239,16 @@ class CheckRunner:
         self, probe: Probe, check: Check, findings: list[FindingFields]
     ) -> Generator[CheckWaiting | FindingReported, None, Ending]:
         redact, limit_s = self._session.redact, time_limit_s(check, self._session.target)
-        probe.send(
-            {
-                "do": "check",
-                "id": check.id,
-                "framework": check.framework,
-                "needs": check.needs,
-                "timeout_s": limit_s,
-            }
-        )
+        command: RunCheckCommand = {
+            "do": "check",
+            "id": check.id,
+            "framework": check.framework,
+            "needs": check.needs,
+            "timeout_s": limit_s,
+        }
+        if (store := self._session.program_store) and not check.fresh:
+            command["program_store"] = str(store)
+        probe.send(command)
         began = time.monotonic()
         tick_s, progress, finishing, count, has_begun = TICK_S, "", False, 0, False
         while count < MAX_EVENTS:
@@ -286,6 +288,7 @@ class CheckRunner:
 
     def _ending(self, event: ProcessEvent, check: Check) -> Ending:
         if event["event"] == "end" and event.get("id") == check.id:
+            self._session.stored_programs += probe_events.parse_count(event.get("stored_programs"))
             return parse_end_event(event, self._session.redact)
         if event["event"] == "interrupted":
             return ("notrun", "interrupted", "stopped while it ran", None)
@@ -304,7 +307,7 @@ class CheckRunner:
             self._probe.interrupt()  # stop() came before the process existed
         return self._probe
 
-    def _end(self, *, gently: bool = True) -> GoneEvent | None:
+    def _end(self, *, gently: bool = True) -> ProbeGoneEvent | None:
         probe = self._probe
         if probe is None:
             return None

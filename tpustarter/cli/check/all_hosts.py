@@ -25,7 +25,7 @@ ENGINES = ("gcloud", "ssh", "slurm", "mpi", "ray", "gke")
 
 @dataclass(frozen=True)
 class SliceOptions:
-    """The multi-host options, by click's parameter names."""
+    """The multi-host options, with click's parameter names as fields."""
 
     all_hosts: bool
     coordinator: str | None
@@ -131,7 +131,7 @@ def refuse_contradictions(request: CheckRequest, given: SliceOptions) -> None:
             raise click.UsageError(f"--set is `{setting}`, expected KEY=VALUE")
 
 
-def make_check(request: CheckRequest, given: SliceOptions) -> MachineCheck:
+def make_machine_check(request: CheckRequest, given: SliceOptions) -> MachineCheck:
     """Return the run that the options describe, after the user has confirmed any remote start."""
     if not given.all_hosts:
         from tpustarter.checking.machine_check import MachineCheck

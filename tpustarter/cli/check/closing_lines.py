@@ -70,7 +70,7 @@ def explain_exit_code(
     return f"exit {int(code)}: {reasons.get(code, summary)}"
 
 
-def list_left_checks(run: Run) -> list[str]:
+def list_unreached_checks(run: Run) -> list[str]:
     """Return the ids of checks that a stopped run did not reach, if few enough to type."""
     names = [result.id for result in run.results if result.status == "notrun"]
     return names if len(names) <= _TYPED else []

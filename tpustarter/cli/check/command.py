@@ -111,6 +111,11 @@ class _ReportFiles(NamedTuple):
     help="Exit with code 69 if there is no such device.",
 )
 @click.option("--isolate", is_flag=True, help="Run every check in its own process.")
+@click.option(
+    "--fresh",
+    is_flag=True,
+    help="Compile every program anew, and load none that an earlier run compiled.",
+)
 @click.option("--list", "listing", is_flag=True, help="List the checks, and run nothing.")
 @click.option(
     "-v", "--verbose", is_flag=True, help="Show every finding, every skipped check and full logs."
@@ -174,7 +179,7 @@ def check(
     with print_errors_as_json(results.SCHEMA, wanted=as_json or ndjson):
         earlier = _read_earlier(compare)
         with _error_in(files.junit):
-            selfcheck = all_hosts.make_check(request, of_hosts)
+            selfcheck = all_hosts.make_machine_check(request, of_hosts)
             run = _run(selfcheck, ndjson=ndjson, quiet=as_json or ndjson)
         if of_hosts.all_hosts and (host_end := all_hosts.find_end_on_other_host(selfcheck)):
             click.echo(escape_text(host_end.sentence), err=as_json or ndjson)
@@ -206,7 +211,7 @@ def _end(selfcheck: MachineCheck, code: ExitCode, *, is_text: bool) -> None:
     In a pipe the next steps are omitted, so that the headline is stdout's last line. A person reads
     them in a notebook, too.
     """
-    from tpustarter.cli import rebuild_command
+    from tpustarter.cli import command_words
     from tpustarter.cli.check import closing_lines as check_end
 
     run, context = selfcheck.run, click.get_current_context()
@@ -215,8 +220,8 @@ def _end(selfcheck: MachineCheck, code: ExitCode, *, is_text: bool) -> None:
     if steps := check_end.next_step_lines(run, code) if is_read else []:
         click.echo(format_code("\n".join(["", *steps])))
     if code != ExitCode.OK:
-        left = check_end.list_left_checks(run)
-        again = rebuild_command.rebuild_arguments(context, **({"ids": left} if left else {}))
+        left = check_end.list_unreached_checks(run)
+        again = command_words.rebuild_arguments(context, **({"ids": left} if left else {}))
         click.echo(escape_text(check_end.explain_exit_code(run, code, again)), err=True)
     if why := check_end.format_log_hint(run, selfcheck.logs):
         click.echo(why, err=True)
@@ -237,7 +242,7 @@ def _error_in(junit: Path | None) -> Generator[None]:
     from tpustarter.checking.output import junit as xml
     from tpustarter.checking.output import run_document
 
-    xml.reserve_file(junit)  # a path that cannot be written must not cost a whole run
+    xml.write_placeholder(junit)  # a path that cannot be written must not cost a whole run
     try:
         yield
     except Exception as error:
@@ -257,7 +262,7 @@ def _run(selfcheck: MachineCheck, *, ndjson: bool, quiet: bool) -> Run:
     from tpustarter.checking.results import last_failures
     from tpustarter.learning.progress import lesson_progress
 
-    lesson_progress.record_check(selfcheck.run)
+    lesson_progress.record_check_run(selfcheck.run)
     last_failures.save_failures(selfcheck.run)
     return selfcheck.run
 

@@ -286,7 +286,7 @@ def _exercise(options: SimpleNamespace) -> None:
 
 
 def _lesson_meant(typed: str, lessons: list[Lesson]) -> Lesson | None:
-    """Return the lesson named in place of an exercise, or None if an exercise was named."""
+    """Return the lesson whose id was typed as an exercise, or None if an exercise was named."""
     from tpustarter.core import short_ids
 
     known = [
@@ -298,15 +298,17 @@ def _lesson_meant(typed: str, lessons: list[Lesson]) -> Lesson | None:
     if any(short_ids.is_id_or_last_part(typed, one) for one in known):
         return None
     is_named = any(short_ids.is_id_or_last_part(typed, one) for one in ids)
-    is_piece = short_ids.list_matches(typed, ids) and not short_ids.list_matches(typed, known)
+    is_piece = short_ids.list_matching_ids(typed, ids) and not short_ids.list_matching_ids(
+        typed, known
+    )
     return _find_lesson(typed, lessons) if is_named or is_piece else None
 
 
 def _export() -> None:
     from tpustarter.checking.output import run_document
-    from tpustarter.learning.progress import progress_merge
+    from tpustarter.learning.progress import progress_transfer
 
-    click.echo(run_document.format_json_line(progress_merge.make_progress_export()))
+    click.echo(run_document.format_json_line(progress_transfer.make_progress_export()))
 
 
 def _find_lesson(name: str, lessons: list[Lesson]) -> Lesson:
@@ -318,7 +320,7 @@ def _find_lesson(name: str, lessons: list[Lesson]) -> Lesson:
 
     path = learn_next_step.find_learning_path(read_paths())
     lesson = content.find_lesson(name, lessons, path.lessons if path else ())
-    others = short_ids.list_matches(name, [one.id for one in lessons if one is not lesson])
+    others = short_ids.list_matching_ids(name, [one.id for one in lessons if one is not lesson])
     if others:
         commands = ", ".join(f"`tpustarter learn {escape_text(other)}`" for other in others)
         click.echo(format_commands(f"note: `{escape_text(name)}` is also {commands}"), err=True)
@@ -326,10 +328,10 @@ def _find_lesson(name: str, lessons: list[Lesson]) -> Lesson:
 
 
 def _import(name: str) -> None:
-    from tpustarter.learning.progress import lesson_progress, progress_merge
+    from tpustarter.learning.progress import lesson_progress, progress_transfer
 
     try:
-        imported = progress_merge.read_export(_exported(name))
+        imported = progress_transfer.parse_progress_export(_exported(name))
     except (FileNotFoundError, PermissionError) as error:
         what = f"cannot read `{name}`: {error.strerror}"
         raise Problem(what, code=ExitCode.USAGE) from error
@@ -339,7 +341,7 @@ def _import(name: str) -> None:
             f"`{name}` is not what `tpustarter learn --export` prints: {why}",
             hint="run `tpustarter learn --export > FILE` on the machine where you learned before",
         ) from error
-    progress_merge.merge_export(imported)
+    progress_transfer.merge_progress_export(imported)
     done = sum(1 for record in lesson_progress.read_progress().lessons.values() if record.done)
     click.echo(f"{phrases.format_count(done, 'lesson is', 'lessons are')} done now, there or here")
 

@@ -13,7 +13,7 @@ from tpustarter.cli.echo import echo_lines
 from tpustarter.cli.learn import next_step as learn_next_step
 from tpustarter.cli.learn.exercise_text import (
     format_retry_command,
-    judge_once,
+    judge_learner_file,
     print_help_command,
     show_hint,
     show_task,
@@ -70,15 +70,15 @@ def work_on_exercise(
         click.echo(exercises.reveal_solution(exercise), nl=False)
     elif reset:
         kept = exercises.restart_exercise(exercise)
-        path = format_path(exercises.learner_file(exercise))
+        path = format_path(exercises.learner_file_path(exercise))
         click.echo(f"started again: {path}\n{exercises.describe_kept_copy(kept)}")
     else:
         _judge(exercise, watch=watch, **options)
 
 
 def _judge(exercise: Exercise, *, watch: bool, **options: Unpack[LessonSessionOptions]) -> None:
-    is_new = not exercises.learner_file(exercise).exists()
-    path = exercises.open_learner_file(exercise)
+    is_new = not exercises.learner_file_path(exercise).exists()
+    path = exercises.ensure_learner_file(exercise)
     show_task(exercise, path)
     if is_new and not watch:
         echo_lines("Open it in your editor and fill the gap. Then this judges it:")
@@ -97,7 +97,7 @@ def _judge(exercise: Exercise, *, watch: bool, **options: Unpack[LessonSessionOp
             exit_at_signals(lambda: format_retry_command(exercise)),
             contextlib.closing(LessonSession(exercise.lesson, **options)) as session,
         ):
-            judged = judge_once(exercise, session)
+            judged = judge_learner_file(exercise, session)
         if judged.is_right:
             learn_next_step.print_end_of_exercise(exercise)
         elif judged.result.status in ("fail", "error"):

@@ -33,7 +33,7 @@ def show_task(exercise: Exercise, path: Path) -> None:
     click.echo(format_code(_visible_lines(text)))
 
 
-def judge_once(exercise: Exercise, session: LessonSession) -> AnswerVerdict:
+def judge_learner_file(exercise: Exercise, session: LessonSession) -> AnswerVerdict:
     """Judge the learner's file, and print its output and the verdict."""
     judged = None
     for item in exercises.judge_answer(exercise, session.run):

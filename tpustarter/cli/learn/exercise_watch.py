@@ -21,7 +21,7 @@ from tpustarter.cli.command_end import exit_at_signals
 from tpustarter.cli.learn import next_step as learn_next_step
 from tpustarter.cli.learn.exercise_text import (
     format_retry_command,
-    judge_once,
+    judge_learner_file,
     show_hint,
     show_task,
 )
@@ -53,7 +53,7 @@ def watch_exercise(exercise: Exercise, **options: Unpack[LessonSessionOptions]) 
                 break
             exercise = exercises.find_exercise(content.read_lessons(), way.exercise)
             click.echo()
-            show_task(exercise, exercises.open_learner_file(exercise))
+            show_task(exercise, exercises.ensure_learner_file(exercise))
     if way and way.lesson:
         _read_lesson(way.lesson)
     return judged
@@ -63,11 +63,11 @@ def _one(
     exercise: Exercise, read_key: ReadKey | None, **options: Unpack[LessonSessionOptions]
 ) -> tuple[AnswerVerdict, NextLearningStep | None]:
     """Watch one exercise; return its last verdict and the next step, or None to end the watch."""
-    path, has_keys = exercises.open_learner_file(exercise), read_key is not None
+    path, has_keys = exercises.ensure_learner_file(exercise), read_key is not None
     with contextlib.closing(LessonSession(exercise.lesson, **options)) as session:
         while True:
             last_saved = exercises.read_save_stamp(path)
-            judged = judge_once(exercise, session)
+            judged = judge_learner_file(exercise, session)
             way = learn_next_step.print_end_of_exercise(exercise) if judged.is_right else None
             leads_on = way is not None and bool(way.exercise or way.lesson)
             if judged.result.status not in ("fail", "error") and not (leads_on and has_keys):
@@ -102,7 +102,7 @@ def _wait(
     way: NextLearningStep | None,
 ) -> str:
     """Wait for a save or for a key that ends the wait, and return the key; a save returns `r`."""
-    path = exercises.learner_file(exercise)
+    path = exercises.learner_file_path(exercise)
     while (saved := exercises.read_save_stamp(path)) == last_saved or saved is None:
         key = read_key() if read_key else time.sleep(exercises.LOOK_S)
         if key in ("q", END_OF_INPUT) or (key == "n" and way):

@@ -47,7 +47,7 @@ def print_overview(lessons: list[Lesson], *, every: bool = False) -> None:
 
 
 def print_learning_path(chosen: str = "") -> None:
-    """Print the learner's path with all its lessons, after switching to the chosen one, if any."""
+    """Print the learner's path with all its lessons. If a path was chosen, switch to it first."""
     listing = _LessonListing(content.read_lessons())
     paths = read_paths()
     if chosen:
@@ -78,9 +78,11 @@ def print_lessons_as_json(lessons: list[Lesson]) -> None:
     """Print a JSON document about lessons, without running them."""
     from tpustarter.checking.output import run_document
     from tpustarter.learning.run import lesson_run_text
-    from tpustarter.learning.run.batch_run import BatchRun
+    from tpustarter.learning.run.lessons_run import LessonsRun
 
-    click.echo(run_document.format_json_line(lesson_run_text.make_json_document(BatchRun(lessons))))
+    click.echo(
+        run_document.format_json_line(lesson_run_text.make_json_document(LessonsRun(lessons)))
+    )
 
 
 class _LessonListing:
@@ -160,7 +162,7 @@ class _LessonListing:
         mark = "begun" if state.startswith("begun") and not mark else mark
         right = state if state.startswith("begun ") else ""
         if state == "done":
-            count = len(solved_exercises.list_unsolved(lesson, self._records))
+            count = len(solved_exercises.list_unsolved_exercises(lesson, self._records))
             right = f"{count} open" if count else ""
         if known := self._records.get(name) if state == "read" else None:
             right = solved_exercises.format_open_count(known.open_count)

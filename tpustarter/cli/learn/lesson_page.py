@@ -85,9 +85,9 @@ def print_code_file(lesson: Lesson, name: str, *, force: bool) -> None:
 
 def print_mistakes() -> None:
     """Print the mistakes in the lessons, and exit with 78 if there are any."""
-    from tpustarter.learning.lint import lesson_problems as linter
+    from tpustarter.learning.lint import lesson_mistakes as linter
 
-    complaints = linter.list_problems()
+    complaints = linter.list_lesson_mistakes()
     for complaint in complaints:
         click.echo(escape_text(complaint))
     if complaints:

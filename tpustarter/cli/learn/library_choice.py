@@ -41,7 +41,7 @@ def print_recommendation(given: Mapping[str, str | None], *, as_json: bool) -> N
         as_json: True to print one JSON document.
     """
     with print_errors_as_json(library_choice.SCHEMA, wanted=as_json):
-        guide = library_choice.read_guide()
+        guide = library_choice.read_questionnaire()
         answers = {
             question.id: library_choice.parse_answer(question, typed)
             for question in guide.questions

@@ -38,7 +38,7 @@ def _found(text: str) -> list[TutorialClaim]:
 
 
 def print_outdated_claims(text: str) -> None:
-    """Print older tutorials' claims about a text in full; exit with 5 if there are none."""
+    """Print the older tutorials' claims that match a query; exit with 5 if none does."""
     claims = _found(text)
     for number, claim in enumerate(claims):
         if number:

@@ -24,9 +24,9 @@ def run_lessons(
 ) -> None:
     """Run the blocks of lessons, print each result, and exit with the run's code."""
     from tpustarter.learning.run import lesson_run_text
-    from tpustarter.learning.run.batch_run import BatchRun
+    from tpustarter.learning.run.lessons_run import LessonsRun
 
-    batch = BatchRun(lessons, **options)
+    batch = LessonsRun(lessons, **options)
     printer = lesson_run_text.LessonRunPrinter(click.echo, echo_lines, finished=not as_json)
     with stop_at_signals(batch.stop):
         for event in batch.events():

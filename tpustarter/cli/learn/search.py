@@ -55,7 +55,7 @@ def print_search_results(text: str) -> None:
 
 
 def _marked(text: str) -> str:
-    """Return a text highlighted without colour."""
+    """Return text in bold and underlined, as marks without colour."""
     return click.style(text, bold=True, underline=True)
 
 
@@ -141,7 +141,7 @@ def _windowed(parts: Parts, width: int, mark: Mark) -> str:
 
 
 def _window(text: str, found: list[bool], width: int) -> tuple[int, int]:
-    """Return the range of a text to show, cut between words and containing the first match."""
+    """Return the range of a line to show: cut between words, and containing the first match."""
     begin, end = len(text) - len(text.lstrip()), len(text.rstrip())
     if end - begin <= width:
         return begin, end

@@ -215,7 +215,7 @@ def rehearse(
     plot: Path | None,
     **options: Any,
 ) -> None:
-    """Compile programs for absent TPUs; its help is `_HELP`."""
+    """Compile programs for absent TPUs; `_HELP` has the command's help."""
     if listing:
         _list()
         return

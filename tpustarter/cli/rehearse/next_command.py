@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from tpustarter.cli.rebuild_command import rebuild_arguments
+from tpustarter.cli.command_words import rebuild_arguments
 from tpustarter.core.problem import Problem
 from tpustarter.rehearsal.result_fields import ResultFields, fits_memory
 from tpustarter.text.invocation import format_commands

@@ -11,7 +11,7 @@ from tpustarter.core import content
 from tpustarter.rehearsal.programs import file_functions, suggestions
 from tpustarter.rehearsal.programs.file_functions import FileSource
 from tpustarter.text import phrases
-from tpustarter.text.invocation import format_commands, program_command_anywhere
+from tpustarter.text.invocation import format_commands, tpustarter_command_anywhere
 from tpustarter.text.terminal import cut_text, escape_text, wrap
 
 MOST_FILES = 6
@@ -59,7 +59,7 @@ def _shown(command: str, does: str) -> Iterator[str]:
 
 
 def _compiler(folder: Path) -> Iterator[str]:
-    for found in interpreters.find_with_libtpu(os.environ, folder):
+    for found in interpreters.find_pythons_with_libtpu(os.environ, folder):
         path = interpreters.format_path(found.path, os.environ, folder)
         yield from wrap(escape_text(f"The compiler is in {path}."))
         return
@@ -75,7 +75,7 @@ def _own(folder: Path) -> Iterator[str]:
     if not sources:
         yield from wrap(
             "No Python file here imports JAX. Go to the folder of your program and type "
-            f"`{program_command_anywhere()} rehearse` there.",
+            f"`{tpustarter_command_anywhere()} rehearse` there.",
             _INDENT,
         )
     for one in sources[:MOST_FILES]:

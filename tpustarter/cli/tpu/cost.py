@@ -13,7 +13,7 @@ from tpustarter.cli.tpu.options import (
     INDENT,
     choose_project,
     common_options,
-    connect_to_google,
+    make_google_client,
     show_commands,
 )
 from tpustarter.cloud.api import gcloud_commands
@@ -49,7 +49,7 @@ def cost_command(*, project: str | None, zone: str | None, dry_run: bool, as_jso
                 schema=cost.SCHEMA if as_json else None,
             )
             return
-        client = connect_to_google(where)
+        client = make_google_client(where)
         queued, nodes = client.resources(zone_name)
         rows: list[QueuedResource | TpuNode] = [*queued.items, *nodes.items]
         if trc_grant.is_grant_unreadable():

@@ -15,13 +15,13 @@ from tpustarter.cli.tpu.options import (
     choose_project,
     command_lines,
     common_options,
-    confirm,
-    connect_to_google,
+    make_google_client,
     print_events,
+    require_typed_text,
     show_commands,
     stop_at_signals,
 )
-from tpustarter.cli.tpu.watch import print_usage
+from tpustarter.cli.tpu.watch import print_ready_commands
 from tpustarter.cloud.api import (
     api_choice,
     compute_requests,
@@ -264,13 +264,13 @@ def create_command(**typed: Any) -> None:  # with the options' types
     if options.dry_run:
         return
     ledger.require_readable_ledger()
-    client = connect_to_google(project)
+    client = make_google_client(project)
     _judge(requests, grant, client)
     name = requests[0].name
     question = f"This is billed from the moment it is there. To ask for it, type `{name}`"
     if grant:
         question = f"The grant covers its chips. To ask for it, type `{name}`"
-    confirm(question, name, "--yes", yes=options.yes and not options.outside_grant)
+    require_typed_text(question, name, "--yes", yes=options.yes and not options.outside_grant)
     _ask(client, project, requests, options)
 
 
@@ -287,7 +287,7 @@ def _ask(
     ):
         resource = print_events(happening)
     if resource:
-        print_usage(resource)
+        print_ready_commands(resource)
     else:
         echo_lines(f"Follow it with: tpustarter tpu watch {name}")
 
@@ -370,7 +370,7 @@ def _requests(
     ]
     for request in requests:
         if request.api == "compute":
-            compute_requests.require_supported(request)
+            compute_requests.require_supported_request(request)
     return requests, tuple(dict.fromkeys(choice.sentence for choice in choices))
 
 
@@ -395,14 +395,14 @@ def _request(options: CreateOptions, zone: str, api: Api) -> TpuRequest:
         reservation=options.reservation,
         valid_until_s=tpu_request.parse_duration(options.valid_until) if options.valid_until else 0,
         api=api,
-        run_s=flex_start.check_run_time(run_s) if run_s else 0,
+        run_s=flex_start.validate_run_time(run_s) if run_s else 0,
     )
 
 
 def _version(options: CreateOptions, tpu: TpuType, api: Api) -> str:
     """Return the runtime version; "" for Compute Engine, which uses other images."""
     if api == "cloud-tpu":
-        return options.version or tpu_request.default_version(tpu)
+        return options.version or tpu_request.default_runtime_version(tpu)
     if options.version:
         raise Problem(
             f"Compute Engine has no runtime versions, found `--version {options.version}`",

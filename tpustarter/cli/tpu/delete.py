@@ -9,10 +9,10 @@ from tpustarter.cli.parameters import StrictCommand
 from tpustarter.cli.tpu.options import (
     choose_project,
     common_options,
-    confirm,
-    connect_to_google,
     format_tpu_lines,
+    make_google_client,
     print_events,
+    require_typed_text,
     show_commands,
     stop_at_signals,
 )
@@ -70,14 +70,14 @@ def delete_command(
     if dry_run:
         _show_what_would_be_sent(name, zone, where)
         return
-    client = connect_to_google(where)
+    client = make_google_client(where)
     doomed = _find(client, name, tpu_request.validate_zone(zone) if zone else EVERY_ZONE)
     if not doomed:
         click.echo("Nothing is left over, and no name or quota is taken up by an old request.")
         return
     _show(client, doomed, where)
     word = name or "leftovers"
-    confirm(f"To delete this, type `{word}`", word, "--yes", yes=yes)
+    require_typed_text(f"To delete this, type `{word}`", word, "--yes", yes=yes)
     if not no_wait and not any(one.is_too_early for one in doomed):
         longest = phrases.format_duration(GONE_S)
         click.echo(f"Waiting until Google lists it no longer, for {longest} at most.")
@@ -85,7 +85,7 @@ def delete_command(
     with stop_at_signals("`tpustarter tpu list` shows what is left"):
         for one in doomed:
             kept += not print_events(
-                removal.carry_out_plan(client, one, WallClock(), wait=not no_wait)
+                removal.carry_out_deletion(client, one, WallClock(), wait=not no_wait)
             )
     if kept and not no_wait:
         raise Problem(
@@ -114,7 +114,7 @@ def _find(client: ProjectClient, name: str | None, zone: str) -> list[DeletionPl
     """Return the deletion plans; raises Problem for a name that is absent or ambiguous."""
     queued, nodes = client.resources(zone)
     if name is None:
-        return removal.plan_leftovers(queued.items, nodes.items)
+        return removal.plan_leftover_deletions(queued.items, nodes.items)
     doomed = removal.find_deletion_plans(queued.items, nodes.items, name)
     asked = ledger.find_ledger_entries(client.project, name)
     if not doomed and any(zone in (EVERY_ZONE, entry.zone) for entry in asked):
@@ -125,7 +125,7 @@ def _find(client: ProjectClient, name: str | None, zone: str) -> list[DeletionPl
             code=ExitCode.BUSY,
         )
     if not doomed:
-        raise removal.make_absent_problem(escape_text(name))
+        raise removal.make_missing_tpu_problem(escape_text(name))
     if len(doomed) > 1:
         zones = ", ".join(one.zone for one in doomed)
         raise Problem(

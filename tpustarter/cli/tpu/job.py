@@ -23,9 +23,9 @@ from tpustarter.cli.tpu.options import (
     choose_project,
     command_lines,
     common_options,
-    connect_to_google,
+    connection_options,
+    make_google_client,
     print_dry_run_json,
-    route_options,
 )
 from tpustarter.cloud.api import gcloud_commands
 from tpustarter.cloud.api.project_and_zone import Project
@@ -36,7 +36,12 @@ from tpustarter.cloud.jobs import (
     job_text,
     worker_calls,
 )
-from tpustarter.cloud.jobs.job_connection import JobList, ListedJob, RouteFields, TypedRoute
+from tpustarter.cloud.jobs.job_connection import (
+    ConnectionFields,
+    JobList,
+    ListedJob,
+    TypedConnection,
+)
 from tpustarter.core.problem import ExitCode, Problem
 from tpustarter.core.redact import Redactor
 from tpustarter.core.short_ids import find_nearest
@@ -94,7 +99,7 @@ job_command.add_command(start_command)
     epilog="Example: tpustarter tpu job list",
 )
 @click.argument("name", required=False)
-@route_options
+@connection_options
 @common_options()
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 def list_command(
@@ -103,7 +108,7 @@ def list_command(
     project: str | None,
     dry_run: bool,
     as_json: bool,
-    **route: Unpack[RouteFields],
+    **route: Unpack[ConnectionFields],
 ) -> None:
     """List the jobs of one TPU or of all, as their workers know them, and those known here.
 
@@ -120,8 +125,8 @@ def list_command(
                 click.echo(escape_text(line))
             click.echo("Then every worker is asked. Nothing was sent.")
             return
-        client = connect_to_google(where)
-        found = job_connection.list_jobs(client, where, name, TypedRoute(**route))
+        client = make_google_client(where)
+        found = job_connection.list_jobs(client, where, name, TypedConnection(**route))
         if as_json:
             jobs = [Redactor(os.environ).redact_value(_describe_job(one)) for one in found.jobs]
             unreached = list(found.unreached)
@@ -175,7 +180,7 @@ def _print_jobs(found: JobList) -> None:
 @click.argument("name")
 @click.option("-f", "--follow", is_flag=True, help="Go on until the job ends.")
 @click.option("--job", "id_", metavar="ID", help="The job.  [default: the last one on the TPU]")
-@route_options
+@connection_options
 @common_options()
 def logs_command(
     *,
@@ -184,7 +189,7 @@ def logs_command(
     id_: str | None,
     project: str | None,
     dry_run: bool,
-    **where: Unpack[RouteFields],
+    **where: Unpack[ConnectionFields],
 ) -> None:
     """Show the logs of all workers in one stream, each line with its worker.
 
@@ -195,10 +200,10 @@ def logs_command(
     """
     named = choose_project(project, dry_run=dry_run)
     if dry_run:
-        _show_one_call(name, named, TypedRoute(**where))
+        _show_one_call(name, named, TypedConnection(**where))
         return
-    client = connect_to_google(named)
-    job = job_connection.open_job(client, named, name, id_, TypedRoute(**where))
+    client = make_google_client(named)
+    job = job_connection.load_job(client, named, name, id_, TypedConnection(**where))
     if not job.workers:
         for log, label in zip(job.record.logs, job.record.workers, strict=True):
             for lines in job_records.read_log_lines(log):
@@ -217,10 +222,15 @@ def logs_command(
 )
 @click.argument("name")
 @click.option("--job", "id_", metavar="ID", help="The job.  [default: the last one on the TPU]")
-@route_options
+@connection_options
 @common_options()
 def stop_command(
-    *, name: str, id_: str | None, project: str | None, dry_run: bool, **where: Unpack[RouteFields]
+    *,
+    name: str,
+    id_: str | None,
+    project: str | None,
+    dry_run: bool,
+    **where: Unpack[ConnectionFields],
 ) -> None:
     """End the command on all workers, with everything that it has started.
 
@@ -228,12 +238,12 @@ def stop_command(
     """
     named = choose_project(project, dry_run=dry_run)
     if dry_run:
-        _show_one_call(name, named, TypedRoute(**where))
+        _show_one_call(name, named, TypedConnection(**where))
         return
-    client = connect_to_google(named)
-    job = job_connection.open_reachable_job(client, named, name, id_, TypedRoute(**where))
+    client = make_google_client(named)
+    job = job_connection.load_reachable_job(client, named, name, id_, TypedConnection(**where))
     states = job.stop_command()
-    job_run.save_end(job.record, states)
+    job_run.save_job_end(job.record, states)
     print_states(states)
     echo_lines(wrap(f"`{name}` stays: `tpustarter tpu delete {name}` gives it back."))
 
@@ -253,7 +263,7 @@ def stop_command(
     metavar="FOLDER",
     help="Where to put them.  [default: a folder called like the job]",
 )
-@route_options
+@connection_options
 @common_options()
 def fetch_command(
     *,
@@ -263,7 +273,7 @@ def fetch_command(
     to: Path | None,
     project: str | None,
     dry_run: bool,
-    **where: Unpack[RouteFields],
+    **where: Unpack[ConnectionFields],
 ) -> None:
     """Fetch the files that match patterns, from the folder of the job on every worker.
 
@@ -272,10 +282,10 @@ def fetch_command(
     """
     named = choose_project(project, dry_run=dry_run)
     if dry_run:
-        _show_one_call(name, named, TypedRoute(**where))
+        _show_one_call(name, named, TypedConnection(**where))
         return
-    client = connect_to_google(named)
-    job = job_connection.open_reachable_job(client, named, name, id_, TypedRoute(**where))
+    client = make_google_client(named)
+    job = job_connection.load_reachable_job(client, named, name, id_, TypedConnection(**where))
     target = to or Path(job.record.id)
     if not fetch_results(job, patterns, target):
         raise Problem(
@@ -286,10 +296,10 @@ def fetch_command(
         )
 
 
-def _show_one_call(name: str, project: Project, typed: TypedRoute) -> None:
+def _show_one_call(name: str, project: Project, typed: TypedConnection) -> None:
     """Print the command that would call each worker."""
     command = typed.make_route(project).command(
-        job_connection.make_placeholder(name, project, typed)
+        job_connection.make_placeholder_worker(name, project, typed)
     )
     for line in command_lines(command):
         click.echo(escape_text(line))

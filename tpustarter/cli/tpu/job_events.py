@@ -30,17 +30,17 @@ from tpustarter.cloud.jobs.job_follow import (
 )
 from tpustarter.cloud.jobs.job_results import FetchedFile
 from tpustarter.cloud.jobs.job_run import (
-    Connection,
-    Environment,
+    ConnectionChanged,
     SetupOutput,
     TpuJob,
+    WorkerEnvironment,
     WorkerJobEnded,
     WorkerJobState,
     WorkerLogLines,
 )
 from tpustarter.cloud.jobs.job_start import FolderSent, JobBegun, StartEvent
 from tpustarter.core.problem import ExitCode, Problem
-from tpustarter.setup.environment.worker_environment import make_environment
+from tpustarter.setup.environment.worker_environment import make_worker_environment
 from tpustarter.text import phrases
 from tpustarter.text.terminal import escape_text, wrap
 
@@ -64,7 +64,7 @@ def print_states(states: Sequence[WorkerJobState]) -> None:
         _say(line)
 
 
-def start_job(job: TpuJob, environment: Environment | None) -> None:
+def start_job(job: TpuJob, environment: WorkerEnvironment | None) -> None:
     """Send the folder and start the command on all workers, or on none; raises Problem."""
     _show(job, job_start.start_job(job, environment), _print_start)
 
@@ -88,7 +88,7 @@ def follow_to_end(
         with wait_until_signal(f"{hint} running"):
             asking = job_follow.recreate_tpu(client, project, job, WallClock())
             _print_all(asking, _print_event)
-        start_job(job, make_environment(job.record.profile))
+        start_job(job, make_worker_environment(job.record.profile))
 
 
 def fetch_results(job: TpuJob, patterns: Sequence[str], target: Path) -> int:
@@ -160,14 +160,14 @@ def _print_event(event: JobEvent) -> None:
             _print_logs(event)
         case FetchedFile(path=path):
             click.echo(escape_text(str(path)))
-        case Connection() | ResultsFetched():
-            for text in job_text.describe_step(event):
+        case ConnectionChanged() | ResultsFetched():
+            for text in job_text.describe_job_event(event):
                 _say(text)
         case TpuDeletionStarted() | TpuDeleted() | TpuRecreationStarted():
             for command in event.commands if isinstance(event, TpuDeletionStarted) else ():
                 for line in command_lines(command):
                     click.echo(escape_text(line), err=True)
-            for text in job_text.describe_step(event):
+            for text in job_text.describe_job_event(event):
                 echo_lines(wrap(escape_text(text)))
         case WorkerJobEnded():
             pass  # all states are printed at the end

@@ -17,9 +17,9 @@ from tpustarter.cli.tpu.options import (
     choose_project,
     command_lines,
     common_options,
-    confirm,
-    connect_to_google,
-    route_options,
+    connection_options,
+    make_google_client,
+    require_typed_text,
 )
 from tpustarter.cloud.api import gcloud_commands, project_and_zone
 from tpustarter.cloud.api.project_and_zone import Project
@@ -37,14 +37,14 @@ from tpustarter.cloud.jobs import (
     job_text,
     remote_command_text,
 )
-from tpustarter.cloud.jobs.job_connection import TypedRoute
+from tpustarter.cloud.jobs.job_connection import TypedConnection
 from tpustarter.cloud.jobs.job_files import JobFiles
 from tpustarter.cloud.jobs.job_handover import HandedJob
 from tpustarter.cloud.jobs.job_run import TpuJob
-from tpustarter.cloud.jobs.job_start import JobOrder
-from tpustarter.cloud.jobs.worker_calls import Route
+from tpustarter.cloud.jobs.job_start import JobRequest
+from tpustarter.cloud.jobs.worker_calls import ConnectionSettings
 from tpustarter.core.problem import ExitCode, Problem
-from tpustarter.setup.environment.worker_environment import PROFILE_NAMES, make_environment
+from tpustarter.setup.environment.worker_environment import PROFILE_NAMES, make_worker_environment
 from tpustarter.text.terminal import escape_text, wrap
 
 NAME_WIDTH = 7
@@ -76,15 +76,15 @@ class JobOptions:
     type_name: str | None
 
     @property
-    def route(self) -> TypedRoute:
+    def route(self) -> TypedConnection:
         """Return the connection options."""
         zone = project_and_zone.find_zone(self.zone)
-        return TypedRoute(zone, self.via or "gcloud", self.iap, self.user)
+        return TypedConnection(zone, self.via or "gcloud", self.iap, self.user)
 
     @property
-    def order(self) -> JobOrder:
+    def order(self) -> JobRequest:
         """Return the job."""
-        return JobOrder(
+        return JobRequest(
             self.name,
             self.words,
             self.profile,
@@ -148,7 +148,7 @@ class JobOptions:
     is_flag=True,
     help="Delete the TPU once the job has ended or failed, and its results are here. Follows it.",
 )
-@route_options
+@connection_options
 @common_options()
 @click.option(
     "--again",
@@ -182,10 +182,10 @@ def start_command(**typed: Any) -> None:  # with the options' types
     The exit code is 0 once the command runs, and with --follow that of the worst worker.
     """
     options = JobOptions(**typed)
-    worker_connection.check_user(options.user)
+    worker_connection.validate_user(options.user)
     tpu_request.validate_tpu_name(options.name)
     files = job_files.find_job_files(options.folder, options.include)
-    job_files.require_size(files, options.limit << 20)
+    job_files.require_size_within_limit(files, options.limit << 20)
     project = choose_project(options.project, dry_run=options.dry_run or bool(options.tool))
     if options.tool:
         click.echo(
@@ -195,7 +195,7 @@ def start_command(**typed: Any) -> None:  # with the options' types
     if options.dry_run:
         _show_what_would_be_sent(options, files, project)
         return
-    client = connect_to_google(project)
+    client = make_google_client(project)
     workers, route = job_connection.find_workers(client, project, options.name, options.route)
     _announce(options, files, workers, route)
     for caution in remote_command_text.list_warnings(workers, [one.node for one in workers[:1]]):
@@ -204,12 +204,12 @@ def start_command(**typed: Any) -> None:  # with the options' types
     job = TpuJob(job_start.make_record(options.order, workers, route), workers, route)
     job_run.require_no_running_job(job)
     if options.again:
-        job_end.keep_request(client, job)
+        job_end.save_tpu_request(client, job)
     if options.give_back or options.again:
         question = f"This deletes the TPU as shown, with its disks. To start, type `{options.name}`"
-        confirm(question, options.name, "--yes", yes=options.yes)
+        require_typed_text(question, options.name, "--yes", yes=options.yes)
     job.pack(files)
-    start_job(job, make_environment(options.profile))
+    start_job(job, make_worker_environment(options.profile))
     if options.follow or options.fetch or options.give_back or options.again:
         sys.exit(follow_to_end(client, project, job))
     click.echo("")
@@ -222,7 +222,7 @@ def start_command(**typed: Any) -> None:  # with the options' types
 
 
 def _describe(options: JobOptions, files: JobFiles, project: Project) -> HandedJob:
-    """Return the job for another tool; its TPU is like the one in the ledger, or as typed."""
+    """Return the job for another tool, for a TPU like the one in the ledger or as typed."""
     entry = next(iter(ledger.find_ledger_entries(project.name, options.name)), None)
     if options.type_name is None and entry is None:
         raise Problem(
@@ -234,7 +234,7 @@ def _describe(options: JobOptions, files: JobFiles, project: Project) -> HandedJ
     return HandedJob(
         options.order,
         files,
-        make_environment(options.profile),
+        make_worker_environment(options.profile),
         tpu_request.parse_type(type_name),
         project.name,
         project_and_zone.find_zone(options.zone) or (entry.zone if entry else ""),
@@ -245,7 +245,7 @@ def _describe(options: JobOptions, files: JobFiles, project: Project) -> HandedJ
 
 def _show_what_would_be_sent(options: JobOptions, files: JobFiles, project: Project) -> None:
     """Print the plan without querying Google, so the addresses are placeholders."""
-    worker = job_connection.make_placeholder(options.name, project, options.route)
+    worker = job_connection.make_placeholder_worker(options.name, project, options.route)
     _announce(options, files, [worker], options.route.make_route(project))
     if options.give_back:
         click.echo("Once it has ended, and its results are here:")
@@ -257,13 +257,13 @@ def _show_what_would_be_sent(options: JobOptions, files: JobFiles, project: Proj
 
 
 def _announce(
-    options: JobOptions, files: JobFiles, workers: Sequence[Worker], route: Route
+    options: JobOptions, files: JobFiles, workers: Sequence[Worker], route: ConnectionSettings
 ) -> None:
     """Print what is sent, where, what runs there, and what it costs."""
     rows = [("sends", line) for line in job_text.describe_files(files)]
     known = () if options.dry_run else workers
-    rows.append(("to", job_text.describe_target(options.name, known)))
-    if one := make_environment(options.profile):
+    rows.append(("to", job_text.describe_workers(options.name, known)))
+    if one := make_worker_environment(options.profile):
         rows.append(("sets up", job_text.describe_environment(one)))
     rows.append(("runs", job_text.format_command(options.words)))
     if not options.dry_run:
@@ -273,7 +273,7 @@ def _announce(
     if options.give_back:
         rows.append(("deletes", f"{options.name}, at the end"))
     if options.again:
-        rows.append(("again", job_text.describe_again(options.name, options.again)))
+        rows.append(("again", job_text.describe_recreation(options.name, options.again)))
     last = ""
     is_error = not options.dry_run  # stdout is for the logs
     for name, text in rows:

@@ -16,9 +16,9 @@ from tpustarter.cli.parameters import StrictCommand
 from tpustarter.cli.tpu.options import (
     choose_project,
     common_options,
-    connect_to_google,
     draw_slice,
     format_tpu_lines,
+    make_google_client,
     show_commands,
 )
 from tpustarter.cloud.api import gcloud_commands, project_and_zone
@@ -74,7 +74,7 @@ def list_command(
                 schema=inventory.SCHEMA if as_json else None,
             )
             return
-        seen = inventory.fetch_overview(connect_to_google(where), WallClock(), zone_name)
+        seen = inventory.fetch_overview(make_google_client(where), WallClock(), zone_name)
         _print(seen, seen.rows, as_json=as_json, health=_find_unhealthy(where) if health else None)
 
 
@@ -112,10 +112,10 @@ def show_command(
             commands = gcloud_commands.build_describe_commands(zone_shown, name, where)
             show_commands(commands, dry_run=True, schema=inventory.SCHEMA if as_json else None)
             return
-        seen = inventory.fetch_overview(connect_to_google(where), WallClock(), zone_name)
+        seen = inventory.fetch_overview(make_google_client(where), WallClock(), zone_name)
         rows = inventory.find_rows(seen.rows, name)
         if not rows:
-            raise removal.make_absent_problem(escape_text(name))
+            raise removal.make_missing_tpu_problem(escape_text(name))
         _print(seen, tuple(rows), as_json=as_json, whole=True)
 
 
@@ -134,7 +134,7 @@ def _print(
             "tpus": [row.fields(now) for row in rows],
             "unreachable": list(seen.unreachable),
             "billed_chips": seen.billed_chips,
-            "put_aside": [_unreadable(path) for path in ledger.list_unreadable()],
+            "put_aside": [_unreadable(path) for path in ledger.list_unreadable_files()],
             "exit_code": 0,
         }
         if health:
@@ -202,7 +202,7 @@ def _summary(seen: ProjectOverview, rows: tuple[ListedTpu, ...], now: datetime) 
         count = len(seen.leftovers)
         subject = phrases.format_count(count, "leftover takes up its", "leftovers take up their")
         yield format_commands(f"{subject} name and quota: tpustarter tpu delete --leftovers")
-    for path in ledger.list_unreadable():
+    for path in ledger.list_unreadable_files():
         yield from wrap(escape_text(event_text.format_unreadable_warning(format_path(path))))
     if seen.unreachable:
         zones = ", ".join(map(escape_text, seen.unreachable))

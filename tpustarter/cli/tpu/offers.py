@@ -11,7 +11,7 @@ from tpustarter.cli.parameters import StrictCommand
 from tpustarter.cli.tpu.options import (
     choose_project,
     common_options,
-    connect_to_google,
+    make_google_client,
     show_commands,
 )
 from tpustarter.cloud.api import cached_offers, gcloud_commands, project_and_zone
@@ -98,7 +98,7 @@ def _show(
                 schema=SCHEMA if as_json else None,
             )
             return
-        client, clock = connect_to_google(project), WallClock()
+        client, clock = make_google_client(project), WallClock()
         key = " ".join(filter(None, (project.name, kind, zone)))
         offer = cached_offers.fetch_offer(key, lambda: read(client, zone or ""), clock)
         if as_json:

@@ -56,7 +56,7 @@ def common_options(*, zone: str | None = "The zone.") -> Callable[[_Function], _
     return add
 
 
-def route_options(function: _Function) -> _Function:
+def connection_options(function: _Function) -> _Function:
     """Add the options about the way to the workers; without them it is that of the job's start."""
     for option in (
         click.option("--user", metavar="NAME", help="The user to log in as."),
@@ -73,11 +73,11 @@ def route_options(function: _Function) -> _Function:
     return function
 
 
-def connect_to_google(project: Project) -> CloudClient:
+def make_google_client(project: Project) -> CloudClient:
     """Return a project's client; prints a note if a local server replaces Google."""
     from tpustarter.cloud.api import cloud_client, tpu_client
 
-    if address := tpu_client.find_local_server():
+    if address := tpu_client.find_tpu_test_server():
         click.echo(f"asking {address} in place of Google ({tpu_client.ENDPOINT})", err=True)
     return cloud_client.CloudClient(project.name)
 
@@ -116,7 +116,7 @@ def print_dry_run_json(commands: Iterable[str], schema: str) -> None:
     print_result({"schema": schema, "commands": redacted, "exit_code": ExitCode.OK})
 
 
-def confirm(question: str, expected: str, option: str, *, yes: bool) -> None:
+def require_typed_text(question: str, expected: str, option: str, *, yes: bool) -> None:
     """Ask the user to type the expected text; raises Problem if it differs.
 
     Args:
@@ -153,7 +153,7 @@ def format_tpu_lines(row: ListedTpu, now: datetime) -> Iterator[str]:
         event_text.warn_of_wrong_clock(row, now),
     ):
         yield from wrap(escape_text(sentence), INDENT)
-    if workers := event_text.count_worker_states(row):
+    if workers := event_text.format_worker_states(row):
         yield f"{INDENT}{escape_text(workers)}"
     yield from wrap(row.state.do, f"{INDENT}do  ", f"{INDENT}    ")
 

@@ -16,7 +16,7 @@ from tpustarter.cli.tpu.options import (
     choose_project,
     command_lines,
     common_options,
-    connect_to_google,
+    make_google_client,
 )
 from tpustarter.cloud.api import project_and_zone, workers
 from tpustarter.cloud.api.api_client import ProjectClient
@@ -95,7 +95,7 @@ def run_command(
     worker could not be reached.
     """
     choice = workers.parse_worker_choice(worker)
-    worker_connection.check_user(user)
+    worker_connection.validate_user(user)
     named = choose_project(project, dry_run=dry_run)
     zone = project_and_zone.find_zone(zone)
     text = worker_connection.quote_for_worker(words)
@@ -109,8 +109,8 @@ def run_command(
     if dry_run:
         _show_what_would_run(tpu_request.validate_tpu_name(name), zone, named, choice, command)
         return
-    path = remote_command.find_program(via)
-    client = connect_to_google(named)
+    path = remote_command.find_executable(via)
+    client = make_google_client(named)
     nodes = workers.find_nodes(client, name, zone)
     chosen = workers.choose_workers(nodes, choice)
     remote_command_text.require_reachable_workers(chosen, via, iap=iap)
@@ -210,7 +210,7 @@ def _summary(endings: Sequence[WorkerEnded], seconds: float, folder: Path) -> It
     for way, fixes in remote_command_text.group_failures(endings):
         yield from wrap(escape_text(way))
         for fix in fixes:
-            if known_failures.is_command(fix):
+            if known_failures.is_fix_command(fix):
                 yield f"  $ {escape_text(fix)}"  # on one line, so that it can be copied
             else:
                 yield from wrap(escape_text(fix), "  - ", "    ")

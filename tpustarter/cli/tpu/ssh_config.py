@@ -10,7 +10,7 @@ import click
 
 from tpustarter.cli.command_end import format_path
 from tpustarter.cli.parameters import StrictCommand
-from tpustarter.cli.tpu.options import choose_project, connect_to_google
+from tpustarter.cli.tpu.options import choose_project, make_google_client
 from tpustarter.cloud.api import errors as api_errors
 from tpustarter.cloud.api import project_and_zone, workers
 from tpustarter.cloud.api.api_client import ProjectClient
@@ -77,7 +77,7 @@ def ssh_config_command(
     if remove:
         entries = _without(before, names, zone)
     else:
-        who = worker_connection.check_user(user) or worker_connection.default_user()
+        who = worker_connection.validate_user(user) or worker_connection.default_user()
         where = choose_project(project, dry_run=dry_run)
         entries = _with(before, names, zone, where, iap=iap, user=who, dry_run=dry_run)
     data = ssh_config.build_config(before, entries)
@@ -120,8 +120,8 @@ def _with(
         project_and_zone.require_project(None)
     try:
         if project == project_and_zone.PLACEHOLDER:
-            raise api_errors.make_problem(None, "", "no project is known")
-        client = connect_to_google(project)
+            raise api_errors.make_cloud_problem(None, "", "no project is known")
+        client = make_google_client(project)
         if names:
             nodes = [node for name in names for node in workers.find_nodes(client, name, zone)]
             stays = {entry.key: entry for entry in file.entries}

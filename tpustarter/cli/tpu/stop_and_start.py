@@ -8,8 +8,8 @@ from tpustarter.cli.parameters import StrictCommand
 from tpustarter.cli.tpu.options import (
     choose_project,
     common_options,
-    confirm,
-    connect_to_google,
+    make_google_client,
+    require_typed_text,
     show_commands,
 )
 from tpustarter.cloud.api import gcloud_commands, project_and_zone
@@ -59,13 +59,13 @@ def _send(
             dry_run=True,
         )
         return
-    client = connect_to_google(project)
+    client = make_google_client(project)
     node = _find(client, name, zone_name)
     stop_and_start.require_can_stop_or_start(verb, node)
     command = gcloud_commands.build_node_command(verb, node.zone, node.name, project, node.api)
     show_commands([command], dry_run=False)
     billed = "it is billed from then on" if verb == "start" else "what runs on it ends"
-    confirm(f"To {verb} `{name}`, type its name ({billed})", name, "--yes", yes=yes)
+    require_typed_text(f"To {verb} `{name}`, type its name ({billed})", name, "--yes", yes=yes)
     if verb == "stop":
         client.of(node.api).stop_node(node.zone, node.name)
     else:
@@ -77,7 +77,7 @@ def _send(
 def _find(client: ProjectClient, name: str, zone: str | None) -> TpuNode:
     nodes = [node for node in client.nodes(zone or EVERY_ZONE).items if node.name == name]
     if not nodes:
-        raise removal.make_absent_problem(escape_text(name))
+        raise removal.make_missing_tpu_problem(escape_text(name))
     if len(nodes) > 1:
         zones = ", ".join(node.zone for node in nodes)
         raise Problem(

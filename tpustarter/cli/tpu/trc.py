@@ -233,7 +233,7 @@ def grant_lines(
     yield paint("What the TRC grant covers", "heading")
     for row in grant.allowances:
         device = f", as {row.device} devices" if row.device else ""
-        used = None if in_use is None else trc_grant.chips_in_use(in_use, [row])
+        used = None if in_use is None else trc_grant.count_chips_in_use(in_use, [row])
         left = "" if used is None else f"; {used} in use, {max(0, row.chips - used)} left"
         noun = phrases.choose_plural(row.chips, "chip", "chips")
         yield (
@@ -292,7 +292,7 @@ def grant_fields(
     today = now.astimezone(timezone.utc).date()
     rows: list[dict[str, object]] = []
     for row in grant.allowances:
-        used = None if in_use is None else trc_grant.chips_in_use(in_use, [row])
+        used = None if in_use is None else trc_grant.count_chips_in_use(in_use, [row])
         left = None if used is None else max(0, row.chips - used)
         rows.append(
             {

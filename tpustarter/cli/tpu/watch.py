@@ -8,7 +8,7 @@ from tpustarter.cli.parameters import StrictCommand
 from tpustarter.cli.tpu.options import (
     choose_project,
     common_options,
-    connect_to_google,
+    make_google_client,
     print_events,
     show_commands,
     stop_at_signals,
@@ -49,7 +49,7 @@ def watch_command(*, name: str, project: str | None, zone: str | None, dry_run: 
             dry_run=True,
         )
         return
-    project_client, clock = connect_to_google(where), WallClock()
+    project_client, clock = make_google_client(where), WallClock()
     entry = find_ledger_entry(project_client, name, zone)
     client = project_client.of(entry.api)
     hint = f"`{name}` stays as it is; take it back with `tpustarter tpu delete {name}`"
@@ -57,8 +57,8 @@ def watch_command(*, name: str, project: str | None, zone: str | None, dry_run: 
         resource = print_events(follow_request(client, entry, clock))
     if resource is None:
         print_events(withdrawal.wait_until_gone(client, entry, clock))
-        raise removal.make_absent_problem(name)
-    print_usage(resource)
+        raise removal.make_missing_tpu_problem(name)
+    print_ready_commands(resource)
 
 
 def find_ledger_entry(client: ProjectClient, name: str, zone: str | None) -> LedgerEntry:
@@ -76,7 +76,7 @@ def find_ledger_entry(client: ProjectClient, name: str, zone: str | None) -> Led
         if one.name == name or name in one.nodes
     ]
     if not rows:
-        raise removal.make_absent_problem(escape_text(name))
+        raise removal.make_missing_tpu_problem(escape_text(name))
     if len(rows) > 1:
         zones = ", ".join(row.zone for row in rows)
         raise Problem(
@@ -88,7 +88,7 @@ def find_ledger_entry(client: ProjectClient, name: str, zone: str | None) -> Led
     return removal.make_entry_for_foreign_tpu(client.project, one)
 
 
-def print_usage(resource: QueuedResource) -> None:
+def print_ready_commands(resource: QueuedResource) -> None:
     """Print the commands for a TPU that is ready; raises Problem for a failed request."""
     if resource.state == "ACTIVE":
         node = resource.nodes[0] if resource.nodes else resource.name
@@ -101,7 +101,7 @@ def print_usage(resource: QueuedResource) -> None:
         click.echo(format_commands(f"When done:      tpustarter tpu delete {resource.name}"))
         return
     if resource.error:
-        raise api_errors.make_problem(
+        raise api_errors.make_cloud_problem(
             *resource.error, f"Google Cloud did not provide `{resource.name}`"
         )
     meaning = resource_states.find_state_meaning(resource).meaning

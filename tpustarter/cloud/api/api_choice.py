@@ -61,7 +61,7 @@ def read_apis(file: Path = FILE) -> dict[str, GenerationApis]:
     }
 
 
-def list_apis(tpu: TpuType, zone: str = "") -> tuple[Api, ...]:
+def list_creating_apis(tpu: TpuType, zone: str = "") -> tuple[Api, ...]:
     """Return the APIs that create a TPU in a zone, preferred first; empty if none is known."""
     row = read_apis().get(tpu.generation.name)
     return row.zones.get(zone, row.apis) if row else ()
@@ -82,7 +82,7 @@ def choose_api(
     Raises:
         Problem: No API is known to create the TPU, or `typed` does not.
     """
-    apis = list_apis(tpu, zone)
+    apis = list_creating_apis(tpu, zone)
     if not apis:
         raise Problem(
             f"nothing is published about how {tpu.generation.title} is created",

@@ -70,7 +70,7 @@ class CloudClient:
 
         Compute Engine is not queried if a test server replaces only the Cloud TPU API.
         """
-        is_half = tpu_client.find_local_server() and not rest_client.find_local_server()
+        is_half = tpu_client.find_tpu_test_server() and not rest_client.find_rest_test_server()
         if is_half and self._compute is None:
             return (self.tpu,)
         return (self.tpu, self.compute)

@@ -32,7 +32,7 @@ from tpustarter.cloud.api.compute_resources import (
     Policy,
     Template,
     last_part,
-    parse_time,
+    parse_timestamp,
 )
 from tpustarter.cloud.api.errors import CloudProblem
 from tpustarter.cloud.api.resources import Api, QueuedResource, ResourceList, TpuNode
@@ -172,7 +172,9 @@ class ComputeClient:
             f"list the pre-emptions in {zone}",
             lambda: self._google.get(COMPUTE, path, _ZoneOperations, **query),
         )
-        times = [(last_part(row.target_link), parse_time(row.insert_time)) for row in page.items]
+        times = [
+            (last_part(row.target_link), parse_timestamp(row.insert_time)) for row in page.items
+        ]
         return {name: time for name, time in reversed(times) if time is not None}
 
     def create(self, request: TpuRequest) -> str:
@@ -181,7 +183,7 @@ class ComputeClient:
         A slice's policy and template are created first, and deleted again if Google refuses the
         group.
         """
-        compute_requests.require_supported(request)
+        compute_requests.require_supported_request(request)
         place = f"zones/{request.zone}"
         doing = f"create `{request.name}`"
         if request.type.hosts == 1:
@@ -362,7 +364,7 @@ _KINDS: dict[str, type[Instance | Group | Template | Policy]] = {
 
 def open_rest_client(project: str) -> RestClient:
     """Return a client with the user's credentials; raises Problem if there are none."""
-    address = rest_client.find_local_server()
+    address = rest_client.find_rest_test_server()
     found = credentials.find_credentials(project) if address is None else _anonymous()
     return RestClient(found, address=address, call_s=CALL_S, total_s=math.inf)
 
@@ -400,7 +402,7 @@ def _problem_of_answer(error: UnansweredError, doing: str) -> CloudProblem:
     if error.reason == "credentials":
         code = 16
     text = error.text or str(error)
-    return api_errors.make_problem(code or INVALID, text, f"Compute Engine did not {doing}")
+    return api_errors.make_cloud_problem(code or INVALID, text, f"Compute Engine did not {doing}")
 
 
 def _problem_of(row: _Operation, doing: str) -> CloudProblem | None:
@@ -409,4 +411,4 @@ def _problem_of(row: _Operation, doing: str) -> CloudProblem | None:
         return None
     text = "\n".join(f"{one.code}: {one.message}" for one in row.error.errors)
     code = _GRPC_CODES.get(row.http_error_status_code, INTERNAL)
-    return api_errors.make_problem(code, text, f"Compute Engine did not {doing}")
+    return api_errors.make_cloud_problem(code, text, f"Compute Engine did not {doing}")

@@ -77,7 +77,7 @@ def find_topology(request: TpuRequest) -> str:
         raise Problem(str(error.args[0]), code=ExitCode.USAGE) from error
 
 
-def require_supported(request: TpuRequest) -> None:
+def require_supported_request(request: TpuRequest) -> None:
     """Raise Problem if Compute Engine cannot carry out a request."""
     machine = find_machine_type(request)
     if request.type.hosts > 1:
@@ -99,7 +99,7 @@ def require_supported(request: TpuRequest) -> None:
 
 def _suggest_slices(request: TpuRequest) -> str:
     """Return the way to get several slices."""
-    if "cloud-tpu" in api_choice.list_apis(request.type, request.zone):
+    if "cloud-tpu" in api_choice.list_creating_apis(request.type, request.zone):
         return (
             f"`tpustarter tpu create {request.name} --type {request.type.name} "
             f"--zone {request.zone} --slices {request.slices} --api cloud-tpu` asks for them as one"
@@ -203,14 +203,14 @@ def _machine(request: TpuRequest, project: str, kind: Literal["instance", "templ
         body["reservationAffinity"] = {
             "consumeReservationType": "SPECIFIC_RESERVATION",
             "key": "compute.googleapis.com/reservation-name",
-            "values": [find_reservation(request)],
+            "values": [strip_reservation_path(request)],
         }
     if request.tier == "flex-start":
         body["reservationAffinity"] = {"consumeReservationType": "NO_RESERVATION"}
     return body
 
 
-def find_reservation(request: TpuRequest) -> str:
+def strip_reservation_path(request: TpuRequest) -> str:
     """Return the reservation's name without its path."""
     return request.reservation.rpartition("/")[2]
 

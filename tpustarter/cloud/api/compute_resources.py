@@ -222,12 +222,12 @@ class ComputeResources:
                     INCOMPLETE,
                     machine,
                     tier,
-                    parse_time(template.creation_timestamp),
+                    parse_timestamp(template.creation_timestamp),
                     api="compute",
                 )
         for policy in self.policies:
             if (key := (policy.our_zone, policy.name)) not in groups and policy.our_zone:
-                made = parse_time(policy.creation_timestamp)
+                made = parse_timestamp(policy.creation_timestamp)
                 found.setdefault(
                     key, QueuedResource(project, *key, INCOMPLETE, created=made, api="compute")
                 )
@@ -239,7 +239,7 @@ def last_part(url: str) -> str:
     return clean_text(url).rpartition("/")[2]
 
 
-def parse_time(text: str) -> datetime | None:
+def parse_timestamp(text: str) -> datetime | None:
     """Return a Compute Engine timestamp in UTC, or None if it cannot be parsed."""
     try:
         return datetime.fromisoformat(text.replace("Z", "+00:00")).astimezone(timezone.utc)
@@ -284,7 +284,7 @@ def _request_of_instance(row: Instance, project: str) -> QueuedResource:
         state=resource_states.find_instance_states(row.status).request,
         type=tpu_type_of_machine(row.machine_type),
         tier=_tier(row.scheduling),
-        created=parse_time(row.creation_timestamp),
+        created=parse_timestamp(row.creation_timestamp),
         nodes=(clean_text(row.name),),
         api="compute",
     )
@@ -299,7 +299,7 @@ def _node_of_instance(row: Instance, project: str, group: str = "") -> TpuNode:
         type=tpu_type_of_machine(row.machine_type),
         state=resource_states.find_instance_states(row.status).node,
         tier=_tier(row.scheduling),
-        created=parse_time(row.creation_timestamp),
+        created=parse_timestamp(row.creation_timestamp),
         queued_resource=group or clean_text(row.name),
         workers=1,
         internal_addresses=inside,
@@ -311,7 +311,7 @@ def _node_of_instance(row: Instance, project: str, group: str = "") -> TpuNode:
 
 
 def _addresses(rows: Sequence[Instance]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the instances' internal and external addresses, in order."""
+    """Return the internal and external address of each instance, in the instances' order."""
     cards = [card for row in rows for card in row.network_interfaces[:1]]
     outside = [one.address for card in cards for one in card.access[:1] if one.address]
     return tuple(clean_text(card.address) for card in cards), tuple(map(clean_text, outside))
@@ -330,7 +330,7 @@ def _of_group(
         machine, scheduling = template.properties.machine_type, template.properties.scheduling
     else:
         machine, scheduling = "", Scheduling()
-    created = parse_time(group.creation_timestamp)
+    created = parse_timestamp(group.creation_timestamp)
     nodes = [_node_of_instance(row, project, name) for row in machines]
     if is_slice and machines:
         nodes = [_slice_node(group, machines, hosts, project)]
@@ -363,7 +363,7 @@ def _slice_node(group: Group, machines: list[Instance], hosts: int, project: str
         type=tpu_type_of_machine(first.machine_type, hosts),
         state=state,
         tier=_tier(first.scheduling),
-        created=parse_time(group.creation_timestamp),
+        created=parse_timestamp(group.creation_timestamp),
         queued_resource=clean_text(group.name),
         workers=len(machines),
         internal_addresses=inside,

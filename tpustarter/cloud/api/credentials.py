@@ -39,7 +39,7 @@ def find_credentials(project: str | None = None) -> GoogleAuth:
     if file and (defect := _defect(file)):
         raise _unusable(defect, named)
     if file is None and not project_and_zone.is_google_machine():
-        raise api_errors.make_problem(
+        raise api_errors.make_cloud_problem(
             None, "Your default credentials were not found.", "no credentials"
         )
     import google.auth
@@ -85,9 +85,9 @@ def _defect(file: Path) -> str:
 def _unusable(text: str, named: str | None) -> CloudProblem:
     """Return the Problem for an unusable file; logging in does not replace a file that is named."""
     if not named:
-        return api_errors.make_problem(16, text, "the credentials cannot be used")
+        return api_errors.make_cloud_problem(16, text, "the credentials cannot be used")
     what = "the file that `GOOGLE_APPLICATION_CREDENTIALS` names cannot be used"
-    problem = api_errors.make_problem(16, text, what)
+    problem = api_errors.make_cloud_problem(16, text, what)
     unset = "unset GOOGLE_APPLICATION_CREDENTIALS"
     problem.hint = Hint(f"`{unset}`, or name a file that holds credentials", command=unset)
     return problem

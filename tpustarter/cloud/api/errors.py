@@ -153,7 +153,7 @@ _HINTS = {
 
 
 def _as_hint(fix: str) -> Hint:
-    if known_failures.is_command(fix):
+    if known_failures.is_fix_command(fix):
         return Hint(f"`{fix}`", command=fix)
     return Hint(fix[0].lower() + fix[1:].removesuffix("."))
 
@@ -207,7 +207,7 @@ def _found(failure: CloudFailure, plain: str) -> re.Match[str] | None:
     return next((found for found in searches if found), None)
 
 
-def make_problem(
+def make_cloud_problem(
     grpc_code: int | None, text: str, doing: str, details: Sequence[object] = ()
 ) -> CloudProblem:
     """Return the Problem for one of Google's errors.
@@ -229,7 +229,7 @@ def make_problem(
 
 
 def _plain(text: str) -> str:
-    """Return a text without JSON, YAML and HTTP escapes: plain quotes, single spaces."""
+    """Return text without JSON, YAML and HTTP escapes: plain quotes, single spaces."""
     text = text[:READ_AT_MOST].replace("\\u0027", "'").replace("&#39;", "'").replace("&quot;", '"')
     text = re.sub(r"(?<!\\)\\+([\"'])", r"\1", text)  # each run of backslashes is tried once
     return re.sub(r"(\s|\\[nrt])+", " ", text)

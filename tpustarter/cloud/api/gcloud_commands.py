@@ -29,7 +29,7 @@ _COMPUTE_LISTS = (
 
 
 def build_create_commands(request: TpuRequest, project: Project) -> list[tuple[str, ...]]:
-    """Return the commands that create a TPU, in order; several for a Compute Engine slice."""
+    """Return the commands that create a TPU. A slice in Compute Engine needs several, in order."""
     if request.api == "cloud-tpu":
         return [build_create_command(request, project)]
     if request.type.hosts == 1:
@@ -111,7 +111,7 @@ def _provisioning(request: TpuRequest) -> list[str]:
         return [
             "--provisioning-model=RESERVATION_BOUND",
             "--reservation-affinity=specific",
-            f"--reservation={compute_requests.find_reservation(request)}",
+            f"--reservation={compute_requests.strip_reservation_path(request)}",
             gone,
         ]
     if request.tier == "flex-start":

@@ -15,7 +15,7 @@ from typing import Any, Literal, TypeVar
 
 import msgspec
 
-from tpustarter.cloud.api import local_server
+from tpustarter.cloud.api import loopback_server
 
 ENDPOINT = "TPUSTARTER_REST_ENDPOINT"
 """Variable with the host and port of the loopback server that replaces Google's in tests."""
@@ -133,9 +133,13 @@ class UnansweredError(Exception):
         super().__init__(what)
 
 
-def find_local_server() -> str | None:
-    """Return the server that replaces Google's, if set; raises Problem if it is not loopback."""
-    return local_server.find_local_server(ENDPOINT)
+def find_rest_test_server() -> str | None:
+    """Return the test server's address from TPUSTARTER_REST_ENDPOINT, or None if it is unset.
+
+    Raises:
+        Problem: It is not a loopback address with a port.
+    """
+    return loopback_server.read_test_server(ENDPOINT)
 
 
 class RestClient:

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from tpustarter.cloud.api import credentials, local_server
+from tpustarter.cloud.api import credentials, loopback_server
 from tpustarter.cloud.api import errors as api_errors
 from tpustarter.cloud.api import message_conversion as api_messages
 from tpustarter.cloud.api.api_client import EVERY_ZONE, OperationState
@@ -43,9 +43,13 @@ GoogleClient = Any
 """Google's client or one of its errors, whose classes are untyped."""
 
 
-def find_local_server() -> str | None:
-    """Return the server that replaces Google's, if set; raises Problem if it is not loopback."""
-    return local_server.find_local_server(ENDPOINT)
+def find_tpu_test_server() -> str | None:
+    """Return the test server's address from TPUSTARTER_TPU_ENDPOINT, or None if it is unset.
+
+    Raises:
+        Problem: It is not a loopback address with a port.
+    """
+    return loopback_server.read_test_server(ENDPOINT)
 
 
 class TpuClient:
@@ -261,7 +265,7 @@ def _ending(operation: Message, doing: str) -> OperationState:
         return OperationState(done=bool(operation.done))
     status = operation.error
     text = api_messages.clean_text(status.message)
-    problem = api_errors.make_problem(status.code, text, _did_not(doing), status.details)
+    problem = api_errors.make_cloud_problem(status.code, text, _did_not(doing), status.details)
     return OperationState(done=True, problem=problem)
 
 
@@ -292,15 +296,17 @@ def _convert_google_errors(doing: str, ask: Callable[[], _Answer]) -> _Answer:
     except exceptions.GoogleAPICallError as error:
         raised: GoogleClient = error
         code = raised.grpc_status_code.value[0] if raised.grpc_status_code else None
-        problem = api_errors.make_problem(code, _text(raised), _did_not(doing), raised.details)
+        problem = api_errors.make_cloud_problem(
+            code, _text(raised), _did_not(doing), raised.details
+        )
         raise _doubt_the_proxy(problem) from error
     except (exceptions.RetryError, auth.TransportError) as error:
-        problem = api_errors.make_problem(
+        problem = api_errors.make_cloud_problem(
             UNAVAILABLE, api_messages.clean_text(str(error)), _did_not(doing)
         )
         raise _doubt_the_proxy(problem) from error
     except auth.GoogleAuthError as error:
-        raise api_errors.make_problem(
+        raise api_errors.make_cloud_problem(
             UNAUTHENTICATED, api_messages.clean_text(str(error)), _did_not(doing)
         ) from error
 
@@ -313,7 +319,7 @@ def _doubt_the_proxy(problem: CloudProblem) -> CloudProblem:
         proxy
         and problem.kind == "network"
         and problem.failure is None
-        and find_local_server() is None
+        and find_tpu_test_server() is None
     ):
         problem.hint = f"look whether the proxy that `{proxy}` names answers, then try again"
     return problem
@@ -334,7 +340,7 @@ def _connect(channel: grpc.Channel | None, project: str) -> GoogleClient:
     from google.cloud import tpu_v2
     from google.cloud.tpu_v2.services.tpu.transports import TpuGrpcTransport
 
-    address = find_local_server()
+    address = find_tpu_test_server()
     if channel is None and address is None:
         return tpu_v2.TpuClient(credentials=credentials.find_credentials(project))
     if channel is None and address is not None:

@@ -72,7 +72,7 @@ def find_nodes(client: ProjectClient, name: str, zone: str | None) -> list[TpuNo
     if not matches:
         raise _no_node(client, name, zone)
     for node in matches:
-        require_ready(node)
+        require_ready_nodes(node)
     return matches
 
 
@@ -99,10 +99,10 @@ def _no_node(client: ProjectClient, name: str, zone: str | None) -> Problem:
                 hint=f"`tpustarter tpu watch {resource.name}` follows it",
                 code=ExitCode.BUSY if state.mark == "wait" else ExitCode.USAGE,
             )
-    return removal.make_absent_problem(escape_text(name))
+    return removal.make_missing_tpu_problem(escape_text(name))
 
 
-def require_ready(node: TpuNode) -> None:
+def require_ready_nodes(node: TpuNode) -> None:
     """Raise Problem if a node is not READY."""
     if node.state == "READY":
         return

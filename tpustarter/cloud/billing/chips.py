@@ -14,7 +14,7 @@ from tpustarter.machine.tpus import TpuType
 Resource = QueuedResource | TpuNode
 
 
-def find_type(resource: Resource) -> TpuType | None:
+def find_resource_type(resource: Resource) -> TpuType | None:
     """Return the TPU type of each of a resource's slices, or None if it is unknown."""
     try:
         return tpus.parse_type(resource.type)
@@ -32,21 +32,21 @@ def short_type_name(text: str) -> str:
 
 def count_resource_chips(resource: Resource) -> int | None:
     """Return the number of chips in all of a resource's slices, or None for an unknown type."""
-    tpu = find_type(resource)
+    tpu = find_resource_type(resource)
     if tpu is None:
         return None
     slices = len(resource.nodes) if isinstance(resource, QueuedResource) else 1
     return tpu.chips * max(1, slices)
 
 
-def select_counted_by_quota(resources: Iterable[Resource]) -> list[Resource]:
-    """Return the resources that count against quota: requests, and nodes with no listed request."""
+def select_resources_in_quota(resources: Iterable[Resource]) -> list[Resource]:
+    """Return the resources that use quota: requests, and nodes with no listed request."""
     rows = list(resources)
     requested = {make_resource_key(row) for row in rows if isinstance(row, QueuedResource)}
     return [row for row in rows if not (isinstance(row, TpuNode) and _request(row) in requested)]
 
 
-def select_billed(resources: Iterable[Resource]) -> list[Resource]:
+def select_billed_resources(resources: Iterable[Resource]) -> list[Resource]:
     """Return the resources that may cost money: nodes, and requests with no listed node."""
     rows = list(resources)
     nodes = [row for row in rows if isinstance(row, TpuNode)]

@@ -85,14 +85,14 @@ class CostEstimate:
 def estimate_costs(
     resources: Sequence[Resource], now: datetime, grant: Grant | None = None
 ) -> list[CostEstimate]:
-    """Return the cost so far of everything that may be billed; a node stands for its request.
+    """Return the cost so far of all that may be billed; requests with a node are left out.
 
     Args:
         resources: The listed nodes and queued resources.
         now: The current time.
         grant: A TRC grant, whose chips are free of charge.
     """
-    rows = chips.select_billed(resources)
+    rows = chips.select_billed_resources(resources)
     within = _within(rows, grant) if grant else frozenset[int]()
     end = _midnight(grant.end) if grant else None
     return [_estimate(row, now, end, granted=id(row) in within) for row in rows]
@@ -110,7 +110,7 @@ def _within(rows: Sequence[Resource], grant: Grant) -> frozenset[int]:
         if (start and created < start) or (end and created >= end):
             continue
         for allowance in grant.allowances:
-            fits = trc_grant.is_covered(Grant((allowance,)), resource)
+            fits = trc_grant.is_resource_covered(Grant((allowance,)), resource)
             if fits and left[allowance.key] >= number:
                 left[allowance.key] -= number
                 within.add(id(resource))
@@ -147,7 +147,7 @@ def _estimate(row: Resource, now: datetime, end: datetime | None, *, granted: bo
 
 def _priced(row: Resource, hours: float, number: int, since: str) -> CostEstimate:
     """Return a row's on-demand estimate; `since` describes when the hours began."""
-    table, tpu = prices.read_prices(), chips.find_type(row)
+    table, tpu = prices.read_prices(), chips.find_resource_type(row)
     price = table.find(tpu, row.zone) if tpu else None
     if price is None:
         region = row.zone.rpartition("-")[0]

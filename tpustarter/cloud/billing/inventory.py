@@ -179,7 +179,7 @@ def _row(one: DeletionPlan, entry: LedgerEntry | None, project: str) -> ListedTp
         created=made.created,
         nodes=one.nodes,
         error=error[1] if error else "",
-        is_leftover=removal.is_leftover(one),
+        is_leftover=removal.is_leftover_plan(one),
         made_here=entry is not None,
         note=entry.note if entry else "",
         project=project,

@@ -86,7 +86,7 @@ def reread_ledger_entry(entry: LedgerEntry) -> LedgerEntry:
     return next((row for row in read_ledger() if row.key == entry.key), entry)
 
 
-def list_unreadable() -> list[Path]:
+def list_unreadable_files() -> list[Path]:
     """Return unreadable ledger files: those moved aside, and the current one."""
     present: list[Path] = []
     try:
@@ -103,9 +103,9 @@ def require_readable_ledger() -> None:
     """
     rows = _rows()  # moves aside a file that is not a ledger
     unread = sum(_read(row) is None for row in rows)
-    if not unread and not list_unreadable():
+    if not unread and not list_unreadable_files():
         return
-    file = state.find_state_path(STATE) if unread else list_unreadable()[-1]
+    file = state.find_state_path(STATE) if unread else list_unreadable_files()[-1]
     entries = f"{unread} of its {len(rows)} entries cannot be read" if unread else "it is broken"
     raise Problem(
         f"the ledger of TPUs in `{file}` may name one that is billed, and {entries}",

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class OtherCharge:
-    """An item billed in addition to a TPU VM's chips, such as its disk, with its source."""
+    """A charge in addition to a TPU VM's chips, such as its disk, and the source for it."""
 
     what: str
     why: str

@@ -24,7 +24,7 @@ NOT_IN_LEDGER = (
 _VALID_UNTIL = "--valid-until-duration"
 
 
-def check_run_time(run_s: int) -> int:
+def validate_run_time(run_s: int) -> int:
     """Return the run time unchanged; raises Problem if no API allows it."""
     if SHORTEST_S <= run_s <= LONGEST_S:
         return run_s

@@ -195,7 +195,7 @@ def wait_for_removal(
 
 
 def is_gone(client: ApiClient, entry: LedgerEntry) -> bool:
-    """Return whether Google lists neither an entry's queued resource nor any of its nodes.
+    """Ask Google, and return whether an entry's queued resource and all its nodes are gone.
 
     A resource still being created is not gone. One whose name someone else has taken is gone.
     """

@@ -12,7 +12,7 @@ from collections.abc import Generator
 
 from tpustarter.cloud.api import gcloud_commands
 from tpustarter.cloud.api.api_client import UNANSWERED, ApiClient
-from tpustarter.cloud.api.errors import CloudProblem, make_problem
+from tpustarter.cloud.api.errors import CloudProblem, make_cloud_problem
 from tpustarter.cloud.api.project_and_zone import Project
 from tpustarter.cloud.billing import ledger
 from tpustarter.cloud.billing.ledger import LedgerEntry
@@ -75,7 +75,7 @@ def _check_name_is_free(client: ApiClient, request: TpuRequest) -> None:
         taken = f"{place}/nodes/{min(names)}" if names else ""
     if taken:
         doing = f"Google Cloud cannot create `{request.name}`, because the name is taken"
-        raise make_problem(6, f"Resource '{taken}' already exists", doing)
+        raise make_cloud_problem(6, f"Resource '{taken}' already exists", doing)
 
 
 def _has_arrived(client: ApiClient, entry: LedgerEntry) -> bool:

@@ -13,7 +13,7 @@ from collections.abc import Generator, Sequence
 
 from tpustarter.cloud.api.api_client import ProjectClient
 from tpustarter.cloud.api.clock import Clock
-from tpustarter.cloud.api.errors import CloudProblem, make_problem
+from tpustarter.cloud.api.errors import CloudProblem, make_cloud_problem
 from tpustarter.cloud.api.project_and_zone import Project
 from tpustarter.cloud.api.resources import QueuedResource
 from tpustarter.cloud.billing import ledger
@@ -185,7 +185,7 @@ class TpuCreation:
             return (yield from self._may_come(entry))
         owner = ownership.find_owner(entry, resource)
         if owner == "unclear":
-            raise ownership.make_unclear_problem(entry, resource)
+            raise ownership.make_unclear_owner_problem(entry, resource)
         if owner == "other":
             ledger.remove_ledger_entry(entry)
             yield RequestGone(entry)
@@ -219,7 +219,7 @@ class TpuCreation:
             )
             if resource is None:
                 yield from wait_until_gone(self._client.of(entry.api), entry, self._clock)
-                raise make_problem(5, "", f"`{entry.name}` is gone: somebody deleted it")
+                raise make_cloud_problem(5, "", f"`{entry.name}` is gone: somebody deleted it")
             if resource.state == "ACTIVE":
                 yield TpuReady(ledger.reread_ledger_entry(entry), resource)
                 yield from self._cancel_losers(entry)
@@ -263,7 +263,9 @@ class TpuCreation:
 
 def _loss(resource: QueuedResource) -> CloudProblem:
     if resource.error and any(resource.error):
-        return make_problem(*resource.error, f"Google Cloud did not provide `{resource.name}`")
+        return make_cloud_problem(
+            *resource.error, f"Google Cloud did not provide `{resource.name}`"
+        )
     if resource.state == "SUSPENDED":
         what = f"`{resource.name}` was pre-empted before anybody could use it"
         return CloudProblem(None, "capacity", "", what)

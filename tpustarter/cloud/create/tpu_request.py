@@ -96,12 +96,12 @@ def validate_tpu_name(name: str) -> str:
 
 
 def is_zone(text: str) -> bool:
-    """Return whether a text has the form of a zone name."""
+    """Return whether a string looks like a zone name, such as `us-central1-b`."""
     return _ZONE.fullmatch(text) is not None
 
 
 def validate_zone(zone: str) -> str:
-    """Return a zone name unchanged; raises Problem if it is not one, such as a region."""
+    """Return a zone name unchanged. Raises Problem for anything else, such as a region."""
     if is_zone(zone):
         return zone
     raise Problem(
@@ -123,7 +123,7 @@ def parse_type(text: str) -> TpuType:
         ) from error
 
 
-def default_version(tpu: TpuType) -> str:
+def default_runtime_version(tpu: TpuType) -> str:
     """Return a generation's documented runtime version; raises Problem if there is none."""
     version = tpu.generation.runtime_version
     if version:

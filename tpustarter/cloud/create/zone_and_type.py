@@ -33,7 +33,7 @@ class OfferedType(msgspec.Struct):
     type: str = ""
 
 
-def check_zone_has_tpus(subject: WantedTpu, google: RestClient) -> ProjectAnswer:
+def examine_zone(subject: WantedTpu, google: RestClient) -> ProjectAnswer:
     """Check that the zone has Cloud TPU."""
     names = list_tpu_zones(subject, google)
     if subject.zone is None:
@@ -62,7 +62,7 @@ def examine_type(subject: WantedTpu, google: RestClient) -> ProjectAnswer:
         elsewhere, silent = _zones_with(wanted, list_tpu_zones(subject, google), subject, google)
         return _elsewhere(subject, subject.type.name, elsewhere, silent)
     names = list_tpu_zones(subject, google)
-    if subject.zone in names and wanted in list_types(subject.zone, subject, google):
+    if subject.zone in names and wanted in list_offered_types(subject.zone, subject, google):
         return ProjectAnswer("ok", f"{subject.zone} offers {subject.type.name}")
     others = [name for name in names if name != subject.zone]
     elsewhere, silent = _zones_with(wanted, others, subject, google)
@@ -88,7 +88,7 @@ def list_tpu_zones(subject: WantedTpu, google: RestClient) -> list[str]:
     return names
 
 
-def list_types(zone: str, subject: WantedTpu, google: RestClient) -> list[str]:
+def list_offered_types(zone: str, subject: WantedTpu, google: RestClient) -> list[str]:
     """Return the accelerator types offered to the project in a zone."""
     path = f"v2/projects/{subject.id}/locations/{zone}/acceleratorTypes"
     rows = google.pages(rest_client.TPU, path, "acceleratorTypes", OfferedType, pageSize=1000)
@@ -110,7 +110,7 @@ def _zones_with(
             except IndexError:  # another thread took the last one
                 return
             try:
-                if wanted in list_types(zone, subject, google):
+                if wanted in list_offered_types(zone, subject, google):
                     found.append(zone)
             except UnansweredError:
                 silent.append(zone)
@@ -150,7 +150,7 @@ QUESTIONS = (
         "zone",
         "the zone has Cloud TPU",
         "https://docs.cloud.google.com/tpu/docs/reference/rest/v2/projects.locations/list",
-        check_zone_has_tpus,
+        examine_zone,
         lambda subject: subject.gcloud("compute", "tpus", "locations", "list"),
     ),
     ProjectQuestion(

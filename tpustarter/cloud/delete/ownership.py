@@ -61,7 +61,7 @@ def matches_request(entry: LedgerEntry, resource: QueuedResource) -> bool:
     )
 
 
-def make_unclear_problem(entry: LedgerEntry, resource: QueuedResource) -> Problem:
+def make_unclear_owner_problem(entry: LedgerEntry, resource: QueuedResource) -> Problem:
     """Return the Problem for a resource of the same name that may belong to someone else."""
     made = f"{resource.created:%Y-%m-%d %H:%M} UTC" if resource.created else "an unknown time"
     return Problem(

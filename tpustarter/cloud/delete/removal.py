@@ -55,7 +55,7 @@ class DeletionPlan:
         return self.queued_resource is not None and _is_undeletable(self.queued_resource)
 
     def commands(self, project: Project) -> list[tuple[str, ...]]:
-        """Return the equivalent gcloud commands, in order."""
+        """Return the equivalent gcloud commands, in the order in which to run them."""
         if self.api == "compute":
             return self._compute_commands(project)
         if self.queued_resource is not None:
@@ -84,7 +84,7 @@ def _is_undeletable(resource: QueuedResource) -> bool:
 
 
 def _is_one_host(resource: QueuedResource) -> bool:
-    tpu = chips.find_type(resource)
+    tpu = chips.find_resource_type(resource)
     return tpu is None or tpu.hosts == 1
 
 
@@ -95,15 +95,15 @@ def find_deletion_plans(
     return [one for one in plan_all_deletions(queued_resources, nodes) if _is_meant(one, name)]
 
 
-def plan_leftovers(
+def plan_leftover_deletions(
     queued_resources: Sequence[QueuedResource], nodes: Sequence[TpuNode]
 ) -> list[DeletionPlan]:
-    """Return deletion plans for all resources that hold name and quota but never become a TPU."""
-    return [one for one in plan_all_deletions(queued_resources, nodes) if is_leftover(one)]
+    """Return plans for resources that can't become a TPU but hold names and quota."""
+    return [one for one in plan_all_deletions(queued_resources, nodes) if is_leftover_plan(one)]
 
 
-def is_leftover(one: DeletionPlan) -> bool:
-    """Return whether a plan's resources hold name and quota but can no longer become a TPU."""
+def is_leftover_plan(one: DeletionPlan) -> bool:
+    """Return whether a plan's resources can't become a TPU but still hold their names and quota."""
     if one.queued_resource is not None:
         return resource_states.is_leftover(one.queued_resource)
     return all(map(resource_states.is_leftover, one.nodes))
@@ -141,7 +141,7 @@ def _is_meant(one: DeletionPlan, name: str) -> bool:
     return name == one.name or any(name == node.name for node in one.nodes)
 
 
-def carry_out_plan(
+def carry_out_deletion(
     project: ProjectClient, one: DeletionPlan, clock: Clock, *, wait: bool = True
 ) -> Generator[Event, None, bool]:
     """Delete a plan's resources; yields the events, and returns whether they are gone.
@@ -255,7 +255,7 @@ def _chips(name: str) -> int:
         return 0
 
 
-def make_absent_problem(name: str) -> Problem:
+def make_missing_tpu_problem(name: str) -> Problem:
     """Return the Problem for a name that no resource has."""
     return Problem(
         f"there is no TPU and no request called `{name}`",

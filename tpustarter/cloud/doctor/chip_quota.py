@@ -88,7 +88,7 @@ class ComputeRegion(msgspec.Struct):
     quotas: list[RegionQuota] = []
 
 
-def list_limits(metrics: Iterable[QuotaMetric], zone: str) -> list[ChipQuota]:
+def list_quota_limits(metrics: Iterable[QuotaMetric], zone: str) -> list[ChipQuota]:
     """Return the limits that apply in a zone.
 
     Args:
@@ -141,7 +141,9 @@ def examine_quota(subject: WantedTpu, google: RestClient) -> ProjectAnswer:
         return ProjectAnswer("info", found)
     path = f"v1beta1/projects/{subject.id}/services/{rest_client.TPU}/consumerQuotaMetrics"
     metrics = google.pages(rest_client.SERVICES, path, "metrics", QuotaMetric, pageSize=1000)
-    found = [limit for limit in list_limits(metrics, subject.zone) if limit.tier != "reserved"]
+    found = [
+        limit for limit in list_quota_limits(metrics, subject.zone) if limit.tier != "reserved"
+    ]
     if subject.type:
         found = _of_type(subject.type, found)
     if not found:
@@ -249,8 +251,8 @@ def _describe(tier: str, found: list[ChipQuota]) -> str:
     )
 
 
-def examine_machines(subject: WantedTpu, google: RestClient) -> ProjectAnswer:
-    """Check that Compute Engine's quota allows a machine and an address for each host."""
+def examine_machine_quota(subject: WantedTpu, google: RestClient) -> ProjectAnswer:
+    """Check that Compute Engine's quota allows a machine and an IP address for each host."""
     if subject.region is None:
         found = "no zone is named, and this quota differs from region to region"
         return ProjectAnswer("info", found, "tpustarter tpu doctor --zone ZONE")
@@ -301,7 +303,7 @@ QUESTIONS = (
         "machines",
         "Compute Engine allows the machines",
         "https://docs.cloud.google.com/compute/docs/reference/rest/v1/regions/get",
-        examine_machines,
+        examine_machine_quota,
         _region_command,
         can_block=False,
     ),

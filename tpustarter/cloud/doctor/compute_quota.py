@@ -61,7 +61,7 @@ def examine_compute_quota(subject: WantedTpu, google: RestClient) -> ProjectAnsw
     if tpu is None or subject.region is None:
         found = "no zone and type are named, and this quota is per region and family of TPUs"
         return ProjectAnswer("info", found, "tpustarter tpu doctor --zone ZONE --type TYPE")
-    apis = api_choice.list_apis(tpu, subject.zone or "")
+    apis = api_choice.list_creating_apis(tpu, subject.zone or "")
     if "compute" not in apis:
         return ProjectAnswer("info", f"Compute Engine does not make {tpu.name}")
     is_second = apis[0] != "compute"
@@ -121,10 +121,10 @@ def _value(limit: QuotaLimit, region: str, family: str) -> int | None:
 
 
 def _count_used(nodes: Iterable[TpuNode], tpu: TpuType, region: str) -> dict[str, int]:
-    """Return the number of a generation's chips in use in a region, by tier."""
+    """Return how many of a generation's chips are in use in a region, keyed by tier."""
     used = {"on-demand": 0, "spot": 0}
     for node in nodes:
-        its_type = chips.find_type(node)
+        its_type = chips.find_resource_type(node)
         is_here = node.zone.rpartition("-")[0] == region and node.state != "STOPPED"
         if is_here and its_type and its_type.generation == tpu.generation:
             used["spot" if node.tier in SPOT_TIERS else "on-demand"] += its_type.chips

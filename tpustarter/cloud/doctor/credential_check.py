@@ -37,7 +37,7 @@ _CLOCK = "reasonable timeframe"
 _Answer = TypeVar("_Answer")
 
 
-def make_anonymous() -> object:
+def make_anonymous_credentials() -> object:
     """Return empty credentials, for a loopback server."""
     from google.auth import credentials as google
 
@@ -48,7 +48,7 @@ def make_anonymous() -> object:
 def try_credentials(
     subject: WantedTpu, find: Callable[[], object]
 ) -> tuple[object, ProjectFinding]:
-    """Return the credentials, or None if they are unusable, and the finding."""
+    """Return the credentials, or None if they are unusable, and the finding about them."""
     # Imported outside the timeout, because it takes seconds on a busy machine.
     importlib.import_module("google.auth.transport.requests")
     try:
@@ -60,15 +60,15 @@ def try_credentials(
         text = " ".join(text.split()).rstrip(".")
         text = text if subject.show_names else subject.hide(Redactor(os.environ).redact_text(text))
         fix = Hint.of(problem.hint).command or LOG_IN
-        return None, make_refused_finding(text or "no credentials were found", fix)
+        return None, make_unusable_credentials_finding(text or "no credentials were found", fix)
     except UnansweredError as error:
         if error.reason != "credentials":
             return None, project_answers.make_unknown_finding(QUESTION, subject, error)
         text = subject.hide(str(error))
         if _CLOCK in error.text:
             text = f"the clock of this machine is wrong, so Google refused the token: {text}"
-            return None, make_refused_finding(text, "date -u; timedatectl status")
-        return None, make_refused_finding(text, LOG_IN)
+            return None, make_unusable_credentials_finding(text, "date -u; timedatectl status")
+        return None, make_unusable_credentials_finding(text, LOG_IN)
     own = getattr(found, "quota_project_id", None)
     with_project = getattr(found, "with_quota_project", None)
     if own is None and with_project and not _email(found):  # a user's credentials name no project
@@ -110,7 +110,7 @@ def _whose(found: object, subject: WantedTpu) -> str:
     return f"Google accepts the credentials, which are those of {kind}{named}"
 
 
-def make_refused_finding(text: str, fix: str = LOG_IN) -> ProjectFinding:
+def make_unusable_credentials_finding(text: str, fix: str = LOG_IN) -> ProjectFinding:
     """Return the finding for unusable credentials."""
     return project_answers.make_finding(QUESTION, ProjectAnswer("fail", text, fix, "credentials"))
 

@@ -120,7 +120,7 @@ def diagnose_project(
     if address:
         found = f"none are read: {address} on this machine is asked instead of Google"
         pass_, first = (
-            credential_check.make_anonymous(),
+            credential_check.make_anonymous_credentials(),
             project_answers.make_finding(credential_check.QUESTION, ProjectAnswer("info", found)),
         )
     else:
@@ -152,8 +152,12 @@ def _without_project() -> list[ProjectFinding]:
 
 
 def _server() -> str | None:
-    """Return the loopback server, if any; raises Problem if it replaces only part of Google."""
-    address = rest_client.find_local_server()
+    """Return the loopback server, or None if Google itself is asked.
+
+    Raises:
+        Problem: Only part of Google is replaced.
+    """
+    address = rest_client.find_rest_test_server()
     if address is None and os.environ.get(TPU_ENDPOINT):
         raise Problem(
             f"`{TPU_ENDPOINT}` names a server on this machine, but the doctor asks Google's REST "
@@ -219,7 +223,7 @@ class _Countdown:
 def _conclude(first: ProjectFinding, seen: Sequence[ProjectFinding]) -> list[ProjectFinding]:
     """Return the findings, adjusted for what some imply about others."""
     if refused := [finding for finding in seen if finding.reason == "credentials"]:
-        first = credential_check.make_refused_finding(refused[0].found)
+        first = credential_check.make_unusable_credentials_finding(refused[0].found)
     project = next(finding for finding in seen if finding.id == "project")
     if project.verdict != "fail":
         return [first, *seen]
@@ -245,7 +249,7 @@ def _sorted(found: Sequence[ProjectFinding]) -> tuple[ProjectFinding, ...]:
 
 
 def list_commands(subject: WantedTpu) -> dict[str, str]:
-    """Return the gcloud command for each question, by its title; nothing is sent."""
+    """Return the gcloud command for each question, keyed by the question's title; none is run."""
     return {
         question.title: question.command(subject)
         for question in (credential_check.QUESTION, *QUESTIONS)

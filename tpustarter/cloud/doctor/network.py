@@ -106,7 +106,10 @@ def examine_network(subject: WantedTpu, google: RestClient) -> ProjectAnswer:
 
 
 def examine_firewall(subject: WantedTpu, google: RestClient) -> ProjectAnswer:
-    """Check that no rule opens the network to the whole internet."""
+    """Check that no firewall rule of the project admits the whole internet.
+
+    Rules for ssh, ping and remote desktop, which Google creates, are only noted.
+    """
     rules = _rules(subject, google)
     found: dict[Opening, list[FirewallRule]] = {"all": [], "some": [], "usual": []}
     for rule in rules:
@@ -155,7 +158,7 @@ def examine_ssh(subject: WantedTpu, google: RestClient) -> ProjectAnswer:
 
 
 def classify_rule(rule: FirewallRule) -> Opening | None:
-    """Return how much a rule allows: all, the usual or some traffic, or None for nothing."""
+    """Return how much traffic a rule allows: all, the usual or some. None if it allows none."""
     if any(_is_everything(one) for one in rule.lets_in):
         return "all"
     names = {name for one in rule.lets_in for name in one.names}

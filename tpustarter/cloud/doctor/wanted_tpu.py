@@ -27,7 +27,7 @@ _PATTERNS = tuple(
 
 @dataclass(frozen=True)
 class WantedTpu:
-    """The project, zone and type of a TPU that is wanted."""
+    """The project, zone and type for which the doctor looks for obstacles."""
 
     project: Project
     zone: str | None = None
@@ -62,7 +62,7 @@ class WantedTpu:
         return " ".join(("gcloud", *words, *(() if knows else (f"--project={self.project_text}",))))
 
     def hide(self, text: str) -> str:
-        """Redact identifying names in Google's text, unless the user asked to see them."""
+        """Redact identifying names in Google's text, unless the user wants to see them."""
         if self.show_names:
             return text
         text = re.sub(rf"(?<![\w-]){re.escape(self.id)}(?![\w-])", "[project]", text)

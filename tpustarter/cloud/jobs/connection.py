@@ -34,7 +34,7 @@ KNOWN_HOSTS = "~/.ssh/google_compute_known_hosts"
 _USER = re.compile(r"[A-Za-z_][\w.-]{0,63}", re.ASCII)
 
 
-def check_user(user: str | None) -> str | None:
+def validate_user(user: str | None) -> str | None:
     """Return a login name unchanged; raises Problem if it is invalid."""
     if user is None or _USER.fullmatch(user):
         return user
@@ -47,7 +47,7 @@ def check_user(user: str | None) -> str | None:
 def default_user() -> str:
     """Return gcloud's default user without OS Login; raises Problem if the user has no name."""
     try:
-        return check_user(getpass.getuser()) or ""
+        return validate_user(getpass.getuser()) or ""
     except (KeyError, OSError, ImportError):
         raise Problem(
             "your user on this machine has no name to log in with",
@@ -125,7 +125,7 @@ def ssh_options(worker: Worker, *, iap: bool, user: str) -> list[tuple[str, str]
 
 
 def tunnel_command(worker: Worker, user: str) -> tuple[str, ...]:
-    """Return the command that connects its stdin and stdout to the worker's port 22 through IAP.
+    """Return the ssh ProxyCommand that reaches a worker's port 22 through IAP.
 
     gcloud finds the worker's machine, adds the user's key to it, and has ssh forward the port
     (`-W`). No undocumented part of gcloud is needed.

@@ -87,7 +87,7 @@ def explain_failure(code: int, tail: str) -> ConnectionFailure | None:
     if code == 0 or (code != NOT_REACHED and not of_gcloud):
         return None
     text = "\n".join(tail.splitlines()[-_LINES:])
-    problem = api_errors.make_problem(None, text, "")
+    problem = api_errors.make_cloud_problem(None, text, "")
     if problem.failure:
         what = problem.summary
         return ConnectionFailure(f"was not reached: {what}", problem.fixes)

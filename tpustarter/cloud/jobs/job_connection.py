@@ -16,7 +16,7 @@ from tpustarter.cloud.jobs import connection as worker_connection
 from tpustarter.cloud.jobs import job_records, job_text, remote_command, remote_command_text
 from tpustarter.cloud.jobs.job_records import JobRecord
 from tpustarter.cloud.jobs.job_run import TpuJob, WorkerJobState
-from tpustarter.cloud.jobs.worker_calls import Route, raise_for_workers
+from tpustarter.cloud.jobs.worker_calls import ConnectionSettings, raise_for_workers
 from tpustarter.core.problem import ExitCode, Problem
 
 JobState = Literal[
@@ -24,8 +24,8 @@ JobState = Literal[
 ]
 
 
-class RouteFields(TypedDict):
-    """The values of `route_options`, and the zone."""
+class ConnectionFields(TypedDict):
+    """The values of `connection_options`, and the zone."""
 
     zone: str | None
     via: str | None
@@ -34,7 +34,7 @@ class RouteFields(TypedDict):
 
 
 @dataclass(frozen=True)
-class TypedRoute:
+class TypedConnection:
     """The connection options as typed."""
 
     zone: str | None
@@ -42,31 +42,31 @@ class TypedRoute:
     iap: bool = False
     user: str | None = None
 
-    def complete(self, record: JobRecord | None) -> TypedRoute:
+    def complete(self, record: JobRecord | None) -> TypedConnection:
         """Return the options, with omitted ones taken from a job's record; raises Problem."""
-        worker_connection.check_user(self.user)
+        worker_connection.validate_user(self.user)
         if record is None:
             return replace(self, via=self.via or "gcloud")
-        return TypedRoute(
+        return TypedConnection(
             self.zone, self.via or record.via, self.iap or record.iap, self.user or record.user
         )
 
-    def make_route(self, project: Project, program: str = "") -> Route:
+    def make_route(self, project: Project, program: str = "") -> ConnectionSettings:
         """Return the route to the workers."""
-        return Route(project, program, self.via or "gcloud", self.iap, self.user)
+        return ConnectionSettings(project, program, self.via or "gcloud", self.iap, self.user)
 
 
 def find_workers(
-    client: OfferingClient, project: Project, name: str, typed: TypedRoute
-) -> tuple[list[Worker], Route]:
+    client: OfferingClient, project: Project, name: str, typed: TypedConnection
+) -> tuple[list[Worker], ConnectionSettings]:
     """Return all of a TPU's workers, and the route to them; raises Problem if there is none."""
     chosen = workers.choose_workers(workers.find_nodes(client, name, typed.zone))
-    route = typed.make_route(project, remote_command.find_program(typed.via or "gcloud"))
+    route = typed.make_route(project, remote_command.find_executable(typed.via or "gcloud"))
     remote_command_text.require_reachable_workers(chosen, route.via, iap=route.iap)
     return chosen, route
 
 
-def make_placeholder(name: str, project: Project, typed: TypedRoute) -> Worker:
+def make_placeholder_worker(name: str, project: Project, typed: TypedConnection) -> Worker:
     """Return a TPU's first worker, with a placeholder for its address."""
     zone = project_and_zone.find_zone(typed.zone) or "ZONE"
     addresses = ("EXTERNAL_ADDRESS",)
@@ -74,8 +74,8 @@ def make_placeholder(name: str, project: Project, typed: TypedRoute) -> Worker:
     return Worker(node, 0, "w0")
 
 
-def open_job(
-    client: OfferingClient, project: Project, name: str, id_: str | None, typed: TypedRoute
+def load_job(
+    client: OfferingClient, project: Project, name: str, id_: str | None, typed: TypedConnection
 ) -> TpuJob:
     """Return a job from this machine's records, or else from the TPU's workers.
 
@@ -99,11 +99,11 @@ def open_job(
     return TpuJob(record, chosen, route)
 
 
-def open_reachable_job(
-    client: OfferingClient, project: Project, name: str, id_: str | None, typed: TypedRoute
+def load_reachable_job(
+    client: OfferingClient, project: Project, name: str, id_: str | None, typed: TypedConnection
 ) -> TpuJob:
     """Return a job whose workers still exist; raises Problem if they are gone."""
-    job = open_job(client, project, name, id_, typed)
+    job = load_job(client, project, name, id_, typed)
     if not job.workers:
         raise Problem(
             f"`{name}` is not there any more, and neither is its job `{job.record.id}`",
@@ -128,7 +128,7 @@ def _require(record: JobRecord | None, name: str, id_: str | None) -> JobRecord:
 
 
 def _blank_record(
-    client: OfferingClient, chosen: list[Worker], route: Route, name: str
+    client: OfferingClient, chosen: list[Worker], route: ConnectionSettings, name: str
 ) -> JobRecord:
     return JobRecord(
         id="",
@@ -147,7 +147,11 @@ def _blank_record(
 
 
 def _adopt(
-    client: OfferingClient, chosen: list[Worker], route: Route, name: str, id_: str | None
+    client: OfferingClient,
+    chosen: list[Worker],
+    route: ConnectionSettings,
+    name: str,
+    id_: str | None,
 ) -> JobRecord | None:
     """Save and return the record of a job that another machine started; None without a match."""
     blank = _blank_record(client, chosen, route, name)
@@ -160,7 +164,7 @@ def _adopt(
 
 
 def _connect_tpus(
-    client: OfferingClient, project: Project, name: str | None, typed: TypedRoute
+    client: OfferingClient, project: Project, name: str | None, typed: TypedConnection
 ) -> Iterator[tuple[str, TpuJob | Problem]]:
     """Yield the named TPU, or each READY one, with its workers or the Problem in reaching them."""
     for one in [name] if name else list(_ready_names(client, typed.zone)):
@@ -239,7 +243,7 @@ def list_known_jobs(project: str, name: str | None = None) -> tuple[ListedJob, .
 
 
 def list_jobs(
-    client: OfferingClient, project: Project, name: str | None, typed: TypedRoute
+    client: OfferingClient, project: Project, name: str | None, typed: TypedConnection
 ) -> JobList:
     """Return the jobs that workers report, and those only on record here; raises Problem."""
     known = {one.record.id: one for one in list_known_jobs(client.project, name)}

@@ -110,8 +110,12 @@ def describe_spending(job: TpuJob, now: datetime) -> str:
     return f"Its chips have cost at most {job.record.spent_usd + usd:,.2f} USD until now."
 
 
-def keep_request(client: OfferingClient, job: TpuJob) -> None:
-    """Keep what is needed to ask for a job's TPU again; raises Problem if that is not known."""
+def save_tpu_request(client: OfferingClient, job: TpuJob) -> None:
+    """Add to a job's record what is needed to request its TPU again.
+
+    Raises:
+        Problem: The request is not known.
+    """
     request = find_request(client, job)
     if request.api == "compute":  # a pre-emption deletes the instance
         tpu = {"type": request.type.name}
@@ -217,7 +221,7 @@ def move_job(job: TpuJob, new: Sequence[Worker]) -> None:
     job.record, job.workers = job_records.save_job(record), new
 
 
-def give_back(
+def delete_job_tpu(
     client: OfferingClient, record: JobRecord, plan: DeletionPlan | None, clock: Clock
 ) -> Generator[Event, None, JobRecord]:
     """Delete a job's TPU and yield the events; returns the updated record.
@@ -226,7 +230,7 @@ def give_back(
         Problem: Google still lists the TPU.
     """
     if plan is not None:
-        is_gone = yield from removal.carry_out_plan(client, plan, clock)
+        is_gone = yield from removal.carry_out_deletion(client, plan, clock)
         if not is_gone:
             raise Problem(
                 f"`{record.tpu}` is still listed by Google",

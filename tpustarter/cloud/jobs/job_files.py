@@ -55,7 +55,7 @@ class OmittedFile:
 
 @dataclass(frozen=True)
 class JobFiles:
-    """The files of a folder that a job sends."""
+    """The files of a folder that a job sends, and those that it leaves out."""
 
     folder: Path
     paths: tuple[str, ...]
@@ -216,7 +216,7 @@ def _stays_inside(folder: Path, link: Path) -> bool:
         return False
 
 
-def require_size(files: JobFiles, limit: int) -> None:
+def require_size_within_limit(files: JobFiles, limit: int) -> None:
     """Raise Problem if the files' total size exceeds a limit in bytes."""
     if files.bytes <= limit:
         return

@@ -111,8 +111,8 @@ def follow_job(
         return 0
     code = job_run.UNREACHED
     if len(states) == len(job.workers) and all(one.state != "placed" for one in states):
-        job.record = job_run.save_end(job.record, states)
-        code = job_run.find_worst_code(states)
+        job.record = job_run.save_job_end(job.record, states)
+        code = job_run.find_worst_exit_code(states)
     if job.record.again > 0 and job_end.is_pre_empted(client, job, states, clock):
         if job.is_cancelled:
             raise _make_interruption(job)
@@ -173,7 +173,7 @@ def _end(
     if job.is_cancelled:
         return
     yield TpuDeletionStarted(commands, job_end.describe_spending(job, clock.now()))
-    job.record = yield from job_end.give_back(client, record, plan, clock)
+    job.record = yield from job_end.delete_job_tpu(client, record, plan, clock)
     yield TpuDeleted(job.record)
 
 
@@ -201,7 +201,7 @@ def recreate_tpu(
     request = job_end.find_request(client, job)
     yield TpuRecreationStarted(job.record, job_end.describe_spending(job, clock.now()))
     plan = job_end.find_deletion_plan(client, job.record)
-    if plan and not (yield from removal.carry_out_plan(client, plan, clock)):
+    if plan and not (yield from removal.carry_out_deletion(client, plan, clock)):
         name = job.record.tpu
         raise Problem(f"`{name}` is still listed by Google", code=ExitCode.INCONCLUSIVE)
     yield from TpuCreation(client, project, clock).run([request])

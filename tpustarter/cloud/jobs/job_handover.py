@@ -21,8 +21,8 @@ import msgspec
 
 from tpustarter.cloud.jobs import job_files, job_text
 from tpustarter.cloud.jobs.job_files import JobFiles
-from tpustarter.cloud.jobs.job_run import Environment
-from tpustarter.cloud.jobs.job_start import JobOrder
+from tpustarter.cloud.jobs.job_run import WorkerEnvironment
+from tpustarter.cloud.jobs.job_start import JobRequest
 from tpustarter.core import yaml_rows
 from tpustarter.core.json_values import is_object
 from tpustarter.core.problem import ExitCode, Problem
@@ -67,9 +67,9 @@ def read_tool_names(file: Path = FILE) -> dict[str, ToolNames]:
 class HandedJob:
     """A job, and the TPU that another tool gets for it."""
 
-    order: JobOrder
+    order: JobRequest
     files: JobFiles
-    environment: Environment | None
+    environment: WorkerEnvironment | None
     type: TpuType
     project: str
     zone: str

@@ -45,7 +45,7 @@ def jobs_folder() -> Path:
 
 
 def is_job_id(text: str) -> bool:
-    """Return whether a text is a valid job id, whose folder cannot be outside the jobs folder."""
+    """Return whether a string is a valid job id, whose folder cannot be outside the jobs folder."""
     return _ID.fullmatch(text) is not None
 
 

@@ -24,7 +24,7 @@ from tpustarter.cloud.jobs.job_results import FetchedFile, FetchTask
 from tpustarter.cloud.jobs.worker_calls import (
     AnswerFrame,
     CallError,
-    Route,
+    ConnectionSettings,
     Task,
     WorkerDone,
     WorkerFields,
@@ -45,7 +45,7 @@ EndState = Literal["running", "ended", "lost", "placed", "gone"]
 
 
 @dataclass(frozen=True)
-class Environment:
+class WorkerEnvironment:
     """A set-up profile's environment on the workers."""
 
     profile: str
@@ -80,7 +80,7 @@ class WorkerJobState:
 
 @dataclass(frozen=True)
 class WorkerLogLines:
-    """Lines that a worker wrote, in order."""
+    """Lines that a worker wrote, in the order of its log."""
 
     worker: str
     lines: tuple[str, ...]
@@ -95,7 +95,7 @@ class SetupOutput:
 
 
 @dataclass(frozen=True)
-class Connection:
+class ConnectionChanged:
     """A lost or restored connection."""
 
     worker: str
@@ -112,7 +112,7 @@ class WorkerJobEnded:
     state: WorkerJobState
 
 
-FollowEvent = WorkerLogLines | Connection | WorkerJobEnded
+FollowEvent = WorkerLogLines | ConnectionChanged | WorkerJobEnded
 
 
 def parse_state(worker: Worker, fields: Mapping[str, object]) -> WorkerJobState:
@@ -135,7 +135,7 @@ def parse_state(worker: Worker, fields: Mapping[str, object]) -> WorkerJobState:
     )
 
 
-def find_worst_code(states: Sequence[WorkerJobState]) -> int:
+def find_worst_exit_code(states: Sequence[WorkerJobState]) -> int:
     """Return a job's exit code: the highest of its workers, 255 if one is unknown."""
     return max(
         (UNREACHED if one.code is None else min(max(one.code, 0), UNREACHED) for one in states),
@@ -149,7 +149,7 @@ class TpuJob:
 
     record: JobRecord
     workers: Sequence[Worker]
-    route: Route
+    route: ConnectionSettings
     is_cancelled: bool = False
     """True once `cancel_calls` was called."""
     _tasks: list[WorkerTasks] = field(default_factory=list[WorkerTasks])
@@ -237,7 +237,9 @@ class TpuJob:
             archive.unlink()
         return folders[0]
 
-    def create_environment(self, environment: Environment) -> Generator[SetupOutput, None, None]:
+    def create_environment(
+        self, environment: WorkerEnvironment
+    ) -> Generator[SetupOutput, None, None]:
         """Create the environment on all workers that lack it; raises Problem."""
         frames = self._call_all(
             "prepare",
@@ -253,7 +255,7 @@ class TpuJob:
                 text = "made" if one.frame.fields["made"] else "there already"
             yield SetupOutput(one.worker.label, text)
 
-    def start_command(self, environment: Environment | None) -> list[str]:
+    def start_command(self, environment: WorkerEnvironment | None) -> list[str]:
         """Start the command on all workers, or on none; returns the keepers (systemd or tmux).
 
         Nothing is started after `cancel_calls`.
@@ -266,7 +268,7 @@ class TpuJob:
             return []
         path = [f"{environment.folder}/bin"] if environment else []
         what = f"the command could not be started on every worker of `{self.record.tpu}`"
-        source = worker_calls.read_program()
+        source = worker_calls.read_worker_program()
         try:
             frames = [*self._call_all("begin", what, source=source, path=path)]
         except Problem as problem:
@@ -308,7 +310,7 @@ class TpuJob:
                 if isinstance(event, WorkerFrame):
                     yield from logs.take(event.worker, event.frame, is_end=until_end)
                 elif event.error and not tasks.stopping.is_set():
-                    yield Connection(event.worker.label, event.error.what, is_final=True)
+                    yield ConnectionChanged(event.worker.label, event.error.what, is_final=True)
         return [logs.states[worker] for worker in self.workers if worker in logs.states]
 
     def read_states(self) -> tuple[list[WorkerJobState], dict[Worker, CallError]]:
@@ -384,7 +386,7 @@ class _FollowedLogs:
             if lines := self._splitters[worker].feed(frame.data):
                 yield WorkerLogLines(worker.label, tuple(lines))
         elif frame.event in ("lost", "back"):
-            yield Connection(worker.label, str(frame.fields.get("what", "")))
+            yield ConnectionChanged(worker.label, str(frame.fields.get("what", "")))
         elif frame.event in ("end", "gone"):
             if rest := self._splitters[worker].take_rest():
                 yield WorkerLogLines(worker.label, tuple(rest))
@@ -461,10 +463,10 @@ def explain_lost_worker(client: OfferingClient | None, worker: Worker) -> str:
     return f"`{node.name}` is {state.name}" if state.mark in ("bad", "act") else ""
 
 
-def save_end(record: JobRecord, states: Sequence[WorkerJobState]) -> JobRecord:
+def save_job_end(record: JobRecord, states: Sequence[WorkerJobState]) -> JobRecord:
     """Save a job's end, and return its record; raises Problem."""
     is_stopped = any(one.is_stopped for one in states)
-    code = find_worst_code(states)
+    code = find_worst_exit_code(states)
     return job_records.save_job(replace(record, phase="ended", code=code, is_stopped=is_stopped))
 
 

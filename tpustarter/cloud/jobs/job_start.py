@@ -9,13 +9,13 @@ from pathlib import Path
 from tpustarter.cloud.api.workers import Worker
 from tpustarter.cloud.jobs import job_records, job_text
 from tpustarter.cloud.jobs.job_records import JobRecord
-from tpustarter.cloud.jobs.job_run import Environment, SetupOutput, TpuJob
-from tpustarter.cloud.jobs.worker_calls import Route
+from tpustarter.cloud.jobs.job_run import SetupOutput, TpuJob, WorkerEnvironment
+from tpustarter.cloud.jobs.worker_calls import ConnectionSettings
 from tpustarter.core.problem import ExitCode, Problem
 
 
 @dataclass(frozen=True)
-class JobOrder:
+class JobRequest:
     """A job as requested."""
 
     tpu: str
@@ -47,7 +47,9 @@ class JobBegun:
 StartEvent = FolderSent | SetupOutput | JobBegun
 
 
-def make_record(order: JobOrder, workers: Sequence[Worker], route: Route) -> JobRecord:
+def make_record(
+    order: JobRequest, workers: Sequence[Worker], route: ConnectionSettings
+) -> JobRecord:
     """Return the record of a job that is about to start."""
     began, node = job_text.now(), workers[0].node
     id_ = f"{order.tpu}-{began:%Y%m%d-%H%M%S}"
@@ -72,7 +74,9 @@ def make_record(order: JobOrder, workers: Sequence[Worker], route: Route) -> Job
     )
 
 
-def start_job(job: TpuJob, environment: Environment | None) -> Generator[StartEvent, None, None]:
+def start_job(
+    job: TpuJob, environment: WorkerEnvironment | None
+) -> Generator[StartEvent, None, None]:
     """Send the archive and start the command on all workers, or on none; yield the events.
 
     Raises:
@@ -102,7 +106,7 @@ def start_job(job: TpuJob, environment: Environment | None) -> Generator[StartEv
 
 
 def _withdraw_job(job: TpuJob) -> None:
-    """End a job that did not start on all workers; its record stays if it may still run."""
+    """End a job that did not start on all workers. Its record stays if the job may still run."""
     try:
         job.stop_command()
     except Problem:

@@ -23,7 +23,7 @@ from tpustarter.cloud.jobs.job_follow import (
     TpuRecreationStarted,
 )
 from tpustarter.cloud.jobs.job_records import JobRecord
-from tpustarter.cloud.jobs.job_run import Connection, Environment, WorkerJobState
+from tpustarter.cloud.jobs.job_run import ConnectionChanged, WorkerEnvironment, WorkerJobState
 from tpustarter.cloud.trc import grant as trc_grant
 from tpustarter.text import phrases
 
@@ -32,7 +32,7 @@ SHOWN_FILES = 5
 
 
 def format_size(size: int) -> str:
-    """Return a size in bytes as text in KiB, MiB or GiB."""
+    """Return a number of bytes in the unit that suits it, such as `1.5 MiB`."""
     if size < 1 << 20:
         return f"{size / 1024:.1f} KiB"
     return f"{size / (1 << 20):.1f} MiB" if size < 1 << 30 else f"{size / (1 << 30):.1f} GiB"
@@ -54,26 +54,26 @@ def describe_files(files: JobFiles) -> Iterator[str]:
         yield f"left out, {reason}: {shown}{rest}"
 
 
-def describe_target(name: str, workers: Sequence[Worker]) -> str:
-    """Return a description of a job's workers; an empty sequence means not known yet."""
+def describe_workers(name: str, workers: Sequence[Worker]) -> str:
+    """Return a phrase for a job's workers. An empty sequence means that they aren't known yet."""
     if not workers:
         return f"every worker of {name}"
     return f"{name}, {workers[0].node.zone}: {phrases.format_count(len(workers), 'worker')}"
 
 
-def describe_environment(environment: Environment) -> str:
-    """Return the packages and the folder of an environment on the workers, as text."""
+def describe_environment(environment: WorkerEnvironment) -> str:
+    """Return a phrase for the packages and the folder of an environment on the workers."""
     return f"{' '.join(environment.wheel)} in ~/{environment.folder}, or finds it there"
 
 
-def describe_again(name: str, times: int) -> str:
-    """Return what is done after a pre-emption, as text."""
+def describe_recreation(name: str, times: int) -> str:
+    """Return a clause about deleting a TPU and requesting it again after a pre-emption."""
     count = phrases.format_count(times, "time")
     return f"deletes {name} and asks for it anew after a pre-emption, {count}"
 
 
 def describe_cost(nodes: Sequence[TpuNode]) -> str:
-    """Return the hourly cost of a TPU's chips, as text."""
+    """Return a phrase for the hourly cost of a TPU's chips."""
     unique = list(dict.fromkeys(nodes))
     estimates = cost.estimate_costs(unique, now(), trc_grant.find_grant())
     known = [one.usd_per_hour for one in estimates if one.usd_per_hour is not None]
@@ -85,7 +85,7 @@ def describe_cost(nodes: Sequence[TpuNode]) -> str:
 
 
 def describe_state(state: WorkerJobState, now: datetime) -> str:
-    """Return the state of a job on one worker in words."""
+    """Return a phrase for the state of a job on one worker."""
     if state.state == "ended" and state.is_stopped:
         return "was stopped"
     if state.state == "ended":
@@ -116,14 +116,14 @@ def group_states(states: Sequence[WorkerJobState], now: datetime) -> Iterator[st
         yield f"{remote_command_text.join_worker_names(labels)} {what}"
 
 
-Step = Connection | ResultsFetched | TpuDeletionStarted | TpuDeleted | TpuRecreationStarted
+Step = ConnectionChanged | ResultsFetched | TpuDeletionStarted | TpuDeleted | TpuRecreationStarted
 """Events of a job that are shown as sentences."""
 
 
-def describe_step(event: Step) -> Iterator[str]:
-    """Yield the sentences of an event."""
+def describe_job_event(event: Step) -> Iterator[str]:
+    """Yield the sentences that describe an event of a job."""
     match event:
-        case Connection(worker, lost, is_final):
+        case ConnectionChanged(worker, lost, is_final):
             text = lost or "is connected again"
             yield f"{worker} {text}" + ("; trying again" if lost and not is_final else "")
         case ResultsFetched(count, size, target):
@@ -146,7 +146,7 @@ def format_command(command: Sequence[str]) -> str:
 
 
 def describe_record(record: JobRecord) -> str:
-    """Return a job's last recorded state in words, for workers that were not queried."""
+    """Return a phrase for a job's last recorded state, for workers that were not queried."""
     if record.phase in ("starting", "running"):
         is_begun = record.phase == "running"
         return "was running when it was last seen" if is_begun else "was being started"

@@ -23,7 +23,13 @@ from tpustarter.core import locations
 from tpustarter.core.problem import ExitCode, Problem, find_limit_problem
 from tpustarter.running import probe_archive, run_folder
 from tpustarter.running.line_splitter import LineSplitter
-from tpustarter.running.process import END_WAIT_S, GoneEvent, Probe, allow_descriptors, signal_name
+from tpustarter.running.process import (
+    END_WAIT_S,
+    Probe,
+    ProbeGoneEvent,
+    raise_open_file_limit,
+    signal_name,
+)
 
 CONNECTING = 8
 CONNECTED_AFTER_S = 5.0
@@ -48,7 +54,7 @@ class WorkerCommand:
 
 @dataclass(frozen=True)
 class WorkerLines:
-    """Lines that a worker wrote, in order."""
+    """Lines that a worker wrote, oldest first."""
 
     command: WorkerCommand
     stream: str
@@ -78,7 +84,7 @@ class WorkerEnded:
 Event = WorkerLines | WorkerEnded
 
 
-def find_program(name: str) -> str:
+def find_executable(name: str) -> str:
     """Return the path of gcloud or ssh; raises Problem with installation advice if missing."""
     if path := shutil.which(name):
         return str(Path(path).absolute())
@@ -144,7 +150,7 @@ class RemoteCommand:
 
     def events(self) -> Generator[Event, None, None]:
         """Yield the workers' lines, and the end of each worker once."""
-        allow_descriptors(len(self._commands))
+        raise_open_file_limit(len(self._commands))
         work = run_folder.make_run_folder()
         threads: list[threading.Thread] = []
         try:
@@ -237,7 +243,7 @@ class RemoteCommand:
 
     def _follow(
         self, command: WorkerCommand, probe: Probe, holds: contextlib.ExitStack
-    ) -> tuple[GoneEvent, str]:
+    ) -> tuple[ProbeGoneEvent, str]:
         """Forward the output of a process until it ends.
 
         Returns its `gone` event, and `stopped` or `late` if this program ended it.
@@ -278,7 +284,7 @@ class RemoteCommand:
                 return
 
 
-def _ended(command: WorkerCommand, gone: GoneEvent, why: str, tail: str) -> WorkerEnded:
+def _ended(command: WorkerCommand, gone: ProbeGoneEvent, why: str, tail: str) -> WorkerEnded:
     code, number = gone["code"], gone["signal"]
     if why == "stopped":
         return WorkerEnded(command, ExitCode.INTERRUPTED, "was stopped", cut_short=True)

@@ -31,7 +31,7 @@ def require_reachable_workers(chosen: Sequence[Worker], via: str, *, iap: bool) 
     node = chosen[0].node
     if via == "ssh":
         if iap or any(worker.needs_iap for worker in chosen):
-            remote_command.find_program("gcloud")  # it opens the tunnel
+            remote_command.find_executable("gcloud")  # it opens the tunnel
         elif not all(worker.address for worker in chosen):
             raise Problem(
                 f"Google lists no address for `{node.name}`",
@@ -110,6 +110,6 @@ def describe_unready_tpus(client: ProjectClient, chosen: Sequence[Worker]) -> It
                 if now is None:
                     yield f"`{name}` no longer exists."
                 else:
-                    workers.require_ready(now)
+                    workers.require_ready_nodes(now)
             except Problem as problem:
                 yield f"{problem.full_text} {problem.hint or ''}"

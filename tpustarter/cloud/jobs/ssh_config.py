@@ -136,7 +136,7 @@ def build_config(file: SshConfigFile, entries: Collection[SshEntry]) -> bytes:
 
 
 def _refuse_same_names(entries: Collection[SshEntry]) -> None:
-    """Raise Problem if an alias stands for two TPUs, because ssh would use the first."""
+    """Raise Problem if two TPUs have the same alias, because ssh would use the first."""
     owners: dict[str, SshEntry] = {}
     for one in entries:
         for line in one.text.splitlines():

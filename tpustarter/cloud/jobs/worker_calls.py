@@ -42,7 +42,7 @@ _FRAME_BYTES = 64 << 20
 
 
 @dataclass(frozen=True)
-class Route:
+class ConnectionSettings:
     """The connection settings for a TPU's workers."""
 
     project: Project
@@ -85,7 +85,7 @@ class CallError(Exception):
         self.fixes = fixes
 
 
-def read_program() -> str:
+def read_worker_program() -> str:
     """Return the source of the worker program."""
     name = Path(worker_program.__file__).name
     return resources.files("tpustarter.cloud.jobs").joinpath(name).read_text("utf-8")
@@ -95,7 +95,11 @@ class WorkerCall:
     """One call to one worker, as a process of gcloud or ssh."""
 
     def __init__(
-        self, route: Route, worker: Worker, call: Mapping[str, object], payload: Path | None = None
+        self,
+        route: ConnectionSettings,
+        worker: Worker,
+        call: Mapping[str, object],
+        payload: Path | None = None,
     ) -> None:
         """Start the process, which sends the fields of a call and then the payload file."""
         # No password dialog may open: it would not show which worker it is for.
@@ -121,7 +125,7 @@ class WorkerCall:
 
     def _write(self, call: Mapping[str, object], payload: Path | None) -> None:
         stdin = self._stdin
-        source = read_program().encode()
+        source = read_worker_program().encode()
         # If the worker stops reading, its answer has the reason.
         with contextlib.suppress(OSError):
             stdin.write(b"%d\n%b%b\n" % (len(source), source, json.dumps(call).encode()))
@@ -230,7 +234,7 @@ Task = Callable[["WorkerTasks", Worker, Callable[[AnswerFrame], None]], None]
 class WorkerTasks:
     """One task per worker, each in a thread; `stop` ends them from any thread."""
 
-    route: Route
+    route: ConnectionSettings
     workers: Sequence[Worker]
     task: Task
     at_a_time: int = CONNECTING

@@ -68,7 +68,7 @@ class WorkerFiles:
         self.pid = self.own / "pid"
 
     def is_running(self) -> bool:
-        """Return whether the job's runner is alive; it holds the lock until it exits."""
+        """Return whether the job's runner is alive, which it is as long as its lock is held."""
         try:
             with self.lock.open("rb") as file:
                 fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
@@ -118,8 +118,8 @@ def send_frame(event: str, data: bytes = b"", **fields: object) -> None:
     sys.stdout.buffer.flush()
 
 
-def store_files(call: Fields, stream: BinaryIO) -> None:
-    """Receive the folder; a failure leaves no part of it."""
+def save_uploaded_folder(call: Fields, stream: BinaryIO) -> None:
+    """Unpack the uploaded folder of a job; a failure leaves no part of it."""
     files = WorkerFiles(call["job"], call["number"])
     require_no_other_job(call["number"])
     try:
@@ -128,7 +128,7 @@ def store_files(call: Fields, stream: BinaryIO) -> None:
         raise RefusedError(f"a job called `{call['job']}` is there already") from None
     try:
         new = files.root / f"code.{files.own.name}"
-        unpack_archive(receive_file(files.own / "code.tar.gz", call, stream), new)
+        unpack_archive(save_uploaded_file(files.own / "code.tar.gz", call, stream), new)
         try:
             new.rename(files.code)
         except OSError:  # several workers share this home, and another one was faster
@@ -152,20 +152,20 @@ def remove_files(files: WorkerFiles) -> None:
 
 
 def require_no_other_job(number: int) -> None:
-    """Refuse a second job, because only one program at a time can use the chips."""
-    for other in all_jobs(number):
+    """Refuse a second job, because a TPU's chips can be used by only one program at a time."""
+    for other in list_worker_jobs(number):
         if other.is_running():
             raise RefusedError(f"the job `{other.root.name}` is still running")
 
 
-def all_jobs(number: int) -> Iterator[WorkerFiles]:
+def list_worker_jobs(number: int) -> Iterator[WorkerFiles]:
     """Yield all jobs of a worker, oldest first."""
     for path in sorted((Path.home() / FOLDER).glob(f"*/w{number}/job.json")):
         yield WorkerFiles(path.parent.parent.name, number)
 
 
-def receive_file(path: Path, call: Fields, stream: BinaryIO) -> Path:
-    """Write the data that follow the call to a file, and verify their hash."""
+def save_uploaded_file(path: Path, call: Fields, stream: BinaryIO) -> Path:
+    """Write the bytes that follow the call to a file; refuse them if their SHA-256 differs."""
     hashed, left = hashlib.sha256(), int(call["bytes"])
     with path.open("wb") as file:
         while left:
@@ -426,7 +426,7 @@ def stop_job(call: Fields, _: BinaryIO) -> None:
 
 def send_states(call: Fields, _: BinaryIO) -> None:
     """Send the states of all jobs on this worker, oldest first."""
-    for files in all_jobs(call["number"]):
+    for files in list_worker_jobs(call["number"]):
         with contextlib.suppress(OSError, ValueError, KeyError):
             send_frame("job", **files.describe())
     send_frame("done")
@@ -496,7 +496,7 @@ def match_files(folder: Path, patterns: list[str]) -> list[Path]:
 
 
 OPERATIONS = {
-    "place": store_files,
+    "place": save_uploaded_folder,
     "prepare": create_environment,
     "begin": start_job,
     "stop": stop_job,

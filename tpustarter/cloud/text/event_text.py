@@ -90,10 +90,14 @@ def describe_tpu_row(row: ListedTpu) -> Iterator[str]:
         yield f"From the ledger: {row.note}."
 
 
-def count_worker_states(row: ListedTpu) -> str:
-    """Return the number of a slice's workers in each state, or "" for a single worker."""
+def format_worker_states(row: ListedTpu) -> str:
+    """Return how many of a slice's workers are in each state, or "" for a single worker."""
     hosts = [host for node in row.nodes for host in slice_drawing.list_hosts(node)]
-    return f"{len(hosts)} workers: {slice_drawing.count_states(hosts)}." if len(hosts) > 1 else ""
+    return (
+        f"{len(hosts)} workers: {slice_drawing.format_state_counts(hosts)}."
+        if len(hosts) > 1
+        else ""
+    )
 
 
 def format_unreadable_warning(file: str) -> str:
@@ -109,7 +113,7 @@ def describe_error(row: ListedTpu) -> tuple[str, tuple[str, ...]]:
     """Return the reason why a TPU request failed, and its fixes; both are empty if unknown."""
     if not row.error:
         return "", ()
-    problem = api_errors.make_problem(None, row.error, "")
+    problem = api_errors.make_cloud_problem(None, row.error, "")
     return problem.why, problem.fixes
 
 

@@ -54,7 +54,7 @@ class DrawingRow:
 
 def list_hosts(node: TpuNode) -> list[SliceHost]:
     """Return a node's workers, or none if neither its type nor Google gives their number."""
-    tpu = chips.find_type(node)
+    tpu = chips.find_resource_type(node)
     count = tpu.hosts if tpu else node.workers
     return [_host(node, worker) for worker in range(count)]
 
@@ -87,7 +87,7 @@ def _format_state(name: str) -> str:
 
 def describe_slice_hosts(node: TpuNode) -> str:
     """Return a slice's description: `4 hosts with 4 chips each, topology 4x4`."""
-    tpu = chips.find_type(node)
+    tpu = chips.find_resource_type(node)
     return format_type_title(tpu) if tpu else phrases.format_count(len(list_hosts(node)), "host")
 
 
@@ -103,7 +103,7 @@ def format_type_title(tpu: TpuType) -> str:
 
 def draw_slice_rows(node: TpuNode) -> list[DrawingRow]:
     """Return a slice's drawing, about 45 columns wide, or none if nothing is known."""
-    return _rows(list_hosts(node), chips.find_type(node))
+    return _rows(list_hosts(node), chips.find_resource_type(node))
 
 
 def draw_planned_slice_rows(tpu: TpuType) -> list[DrawingRow]:
@@ -129,7 +129,7 @@ def _folded(hosts: Sequence[SliceHost]) -> Iterator[DrawingRow]:
         half = PER_ROW // 2
         boxes = " ".join(filter(None, (signs[:half], signs[half:])))
         label = f"workers {first}-{first + len(some) - 1}"
-        yield DrawingRow(label, f"[{boxes}]", count_states(some), _worst(some))
+        yield DrawingRow(label, f"[{boxes}]", format_state_counts(some), _worst(some))
 
 
 def _unusual_workers(hosts: Sequence[SliceHost]) -> Iterator[DrawingRow]:
@@ -142,8 +142,8 @@ def _unusual_workers(hosts: Sequence[SliceHost]) -> Iterator[DrawingRow]:
         yield DrawingRow("", "", f"{len(odd) - NAMED} more are not {usual}", _worst(odd))
 
 
-def count_states(hosts: Sequence[SliceHost]) -> str:
-    """Return the number of workers in each state: `15 ready, 1 no address`."""
+def format_state_counts(hosts: Sequence[SliceHost]) -> str:
+    """Return how many workers are in each state: `15 ready, 1 no address`."""
     return ", ".join(
         f"{_count(hosts, words)} {words}" for words in dict.fromkeys(one.words for one in hosts)
     )

@@ -124,7 +124,7 @@ def judge_request(
     if refusal:
         return refusal
     granted = sum(allowance.chips for allowance in matching)
-    used = None if in_use is None else chips_in_use(in_use, matching)
+    used = None if in_use is None else count_chips_in_use(in_use, matching)
     left = None if used is None else max(0, granted - used)
     if request.chips > (granted if left is None else left):
         of_them = f" {left} of" if left is not None and left < granted else ""
@@ -190,10 +190,12 @@ def _notes(request: TpuRequest, grant: Grant, today: date) -> list[str]:
     return notes
 
 
-def chips_in_use(resources: Sequence[Resource], allowances: Sequence[GrantAllowance]) -> int | None:
-    """Return the number of chips in use or requested under some lines, or None if unknown."""
+def count_chips_in_use(
+    resources: Sequence[Resource], allowances: Sequence[GrantAllowance]
+) -> int | None:
+    """Return how many chips are in use or requested under some lines, or None if unknown."""
     total = 0
-    for row in chips.select_counted_by_quota(resources):
+    for row in chips.select_resources_in_quota(resources):
         if not (resource_states.find_state_meaning(row).held and _may_be_under(row, allowances)):
             continue
         number = chips.count_resource_chips(row)
@@ -204,8 +206,8 @@ def chips_in_use(resources: Sequence[Resource], allowances: Sequence[GrantAllowa
 
 
 def _may_be_under(resource: Resource, allowances: Sequence[GrantAllowance]) -> bool:
-    """Return whether a resource matches a line, by zone and tier alone if its type is unknown."""
-    tpu = chips.find_type(resource)
+    """Return whether a line may cover a resource. If its type is unknown, zone and tier decide."""
+    tpu = chips.find_resource_type(resource)
     return any(
         resource.zone == row.zone
         and resource.tier == row.tier
@@ -215,9 +217,9 @@ def _may_be_under(resource: Resource, allowances: Sequence[GrantAllowance]) -> b
     )
 
 
-def is_covered(grant: Grant, resource: Resource) -> bool:
-    """Return whether an existing resource falls under a line, regardless of the date."""
-    known = chips.find_type(resource) is not None
+def is_resource_covered(grant: Grant, resource: Resource) -> bool:
+    """Return whether a line of the grant covers an existing resource, whatever the date."""
+    known = chips.find_resource_type(resource) is not None
     return known and _may_be_under(resource, grant.allowances)
 
 

@@ -88,7 +88,7 @@ def parse_grant_mail(text: str) -> ParsedGrantMail:
 
 
 def parse_line(text: str) -> GrantAllowance:
-    """Parse a line in the form of the e-mail or of `--allow`; raises Problem if it is invalid."""
+    """Parse a line of the e-mail or a value of `--allow`; raises Problem if it is invalid."""
     if match := _LINE.search(" ".join(text.translate(_MARKS).split())):
         return _parse_line(match)
     return trc_grant.parse_allow_option(text)

@@ -20,7 +20,7 @@ from tpustarter.core.content import Lesson
 from tpustarter.learning.content.lesson_elements import (
     LessonElement,
     find_lesson_elements,
-    make_problem,
+    make_lesson_problem,
 )
 from tpustarter.learning.content.markdown import source_lines
 from tpustarter.learning.content.quiz import Quiz, parse_quiz
@@ -115,7 +115,7 @@ class Figure:
 
 @dataclass(frozen=True)
 class LessonPart:
-    """A part of a lesson, in order."""
+    """One element of a lesson's page: Markdown, a code block, a quiz, a figure or a hint."""
 
     kind: Literal["markdown", "block", "quiz", "figure", "hint"]
     text: str
@@ -130,7 +130,7 @@ class LessonPart:
 
 
 def parse_lesson(lesson: Lesson) -> list[LessonPart]:
-    """Return the parts of a lesson, in order; output fences are attached to their blocks.
+    """Return a lesson's parts from top to bottom. Output fences are attached to their blocks.
 
     Raises:
         Problem: A fence is malformed, duplicate, or without its block; the error has file and line.
@@ -159,7 +159,7 @@ def parse_lesson(lesson: Lesson) -> list[LessonPart]:
         elif element.kind == "answer":  # shown in the folded text, not run
             _add_markdown(parts, ["```python", element.content.rstrip("\n"), "```"], fold)
     if fold:
-        raise make_problem(
+        raise make_lesson_problem(
             lesson, len(lines) - 1, f"`<details>` of `{fold}` is opened and never closed"
         )
     _add_markdown(parts, lines[position:], fold)
@@ -167,7 +167,7 @@ def parse_lesson(lesson: Lesson) -> list[LessonPart]:
 
 
 def list_blocks(lesson: Lesson) -> list[Block]:
-    """Return the blocks of a lesson, in order; raises Problem as `parse_lesson` does."""
+    """Return a lesson's blocks from top to bottom; raises Problem as `parse_lesson` does."""
     return [part.block for part in parse_lesson(lesson) if part.block]
 
 
@@ -182,18 +182,20 @@ def _collect_blocks(lesson: Lesson, elements: Sequence[LessonElement]) -> dict[s
             _add_answer(lesson, blocks, element)
         elif element.kind in ("run", "try", "quiz"):
             if name is None:
-                raise make_problem(
+                raise make_lesson_problem(
                     lesson, element.start, "a block that runs, or a quiz, has no `id=`"
                 )
             if name in names:
-                raise make_problem(lesson, element.start, f"there is already a block `{name}`")
+                raise make_lesson_problem(
+                    lesson, element.start, f"there is already a block `{name}`"
+                )
             names.add(name)
             if element.kind != "quiz":
                 blocks[name] = _make_block(lesson, element)
     for block in blocks.values():
         if block.answer == "":
             line = block.line - lesson.first_line
-            raise make_problem(
+            raise make_lesson_problem(
                 lesson, line, f"`{block.id}` is to be changed, and has no `answer of=`"
             )
     return blocks
@@ -220,17 +222,19 @@ def _names(element: LessonElement, key: str) -> tuple[str, ...]:
 def _add_expected(lesson: Lesson, blocks: dict[str, Block], element: LessonElement) -> None:
     name, platform = element.options.get("of"), element.options.get("on", "any")
     if name is None:
-        raise make_problem(lesson, element.start, "an output has no `of=`")
+        raise make_lesson_problem(lesson, element.start, "an output has no `of=`")
     if name not in blocks:
-        raise make_problem(
+        raise make_lesson_problem(
             lesson, element.start, f"an output of `{name}`, and no such block above it"
         )
     if platform not in PLATFORMS:
         message = f"found `on={platform}`, expected one of {', '.join(PLATFORMS)}"
-        raise make_problem(lesson, element.start, message)
+        raise make_lesson_problem(lesson, element.start, message)
     block = blocks[name]
     if any(expected.platform == platform for expected in block.expected):
-        raise make_problem(lesson, element.start, f"a second output of `{name}` on {platform}")
+        raise make_lesson_problem(
+            lesson, element.start, f"a second output of `{name}` on {platform}"
+        )
     rtol = _parse_positive(lesson, element, "rtol")
     line = lesson.first_line + element.start
     expected = ExpectedOutput(element.content, platform, rtol, line, element.label)
@@ -241,7 +245,7 @@ def _add_answer(lesson: Lesson, blocks: dict[str, Block], element: LessonElement
     name = element.options.get("of", "")
     if name not in blocks or blocks[name].answer != "":
         message = f"an answer of `{name}`, and no `try` of this name above it that has none yet"
-        raise make_problem(lesson, element.start, message)
+        raise make_lesson_problem(lesson, element.start, message)
     blocks[name] = replace(blocks[name], answer=element.content or "\n")
 
 
@@ -250,7 +254,9 @@ def _parse_positive(lesson: Lesson, element: LessonElement, key: str) -> float |
     if text is None:
         return None
     if not NUMBER.fullmatch(text) or not 0 < float(text) < float("inf"):
-        raise make_problem(lesson, element.start, f"`{key}={text}` is not a number above zero")
+        raise make_lesson_problem(
+            lesson, element.start, f"`{key}={text}` is not a number above zero"
+        )
     return float(text)
 
 
@@ -258,7 +264,7 @@ def _make_quiz(lesson: Lesson, element: LessonElement) -> Quiz:
     try:
         return parse_quiz(element.options["id"], element.content, lesson.first_line + element.start)
     except ValueError as error:
-        raise make_problem(lesson, element.start, str(error)) from None
+        raise make_lesson_problem(lesson, element.start, str(error)) from None
 
 
 def _make_figure(lesson: Lesson, element: LessonElement) -> Figure:
@@ -270,9 +276,11 @@ def _make_figure(lesson: Lesson, element: LessonElement) -> Figure:
 
 def _follow_fold(lesson: Lesson, element: LessonElement, fold: str) -> str:
     if element.kind == "fold" and fold:
-        raise make_problem(lesson, element.start, f"`<details>` stands inside that of `{fold}`")
+        raise make_lesson_problem(
+            lesson, element.start, f"`<details>` stands inside that of `{fold}`"
+        )
     if element.kind == "unfold" and not fold:
-        raise make_problem(lesson, element.start, "`</details>` closes nothing")
+        raise make_lesson_problem(lesson, element.start, "`</details>` closes nothing")
     return {"fold": element.content, "unfold": ""}.get(element.kind, fold)
 
 

@@ -94,7 +94,7 @@ class AnswerVerdict:
 
 
 def read_exercises(lesson: Lesson) -> list[Exercise]:
-    """Read a lesson's exercises, in order.
+    """Read a lesson's exercises, in the order of its header.
 
     Raises:
         Problem: An exercise cannot be read or is incomplete.
@@ -125,8 +125,8 @@ def find_exercise(
     return next(exercise for exercise in read_exercises(by_id[found]) if exercise.id == found)
 
 
-def read_titles(lessons: Iterable[Lesson]) -> dict[str, str]:
-    """Return the titles of all exercises of some lessons, by id, skipping broken ones."""
+def read_exercise_titles(lessons: Iterable[Lesson]) -> dict[str, str]:
+    """Return the titles of the exercises in some lessons, keyed by id. Broken ones are skipped."""
     known: dict[str, str] = {}
     for lesson in lessons:
         with contextlib.suppress(Problem):  # the error is shown when the lesson is opened
@@ -134,8 +134,8 @@ def read_titles(lessons: Iterable[Lesson]) -> dict[str, str]:
     return known
 
 
-def find_next_open(exercise: Exercise) -> Exercise | None:
-    """Return the lesson's next unsolved exercise, wrapping around at the end."""
+def find_next_unsolved_exercise(exercise: Exercise) -> Exercise | None:
+    """Return the lesson's next unsolved exercise, starting again at the first one if needed."""
     all_of_lesson = read_exercises(exercise.lesson)
     place = [other.id for other in all_of_lesson].index(exercise.id)
     others = all_of_lesson[place + 1 :] + all_of_lesson[:place]
@@ -177,18 +177,18 @@ def _read_exercise(lesson: Lesson, name: str) -> Exercise:
     )
 
 
-def learner_file(exercise: Exercise) -> Path:
+def learner_file_path(exercise: Exercise) -> Path:
     """Return the path of the learner's copy, which may not exist yet."""
     return locations.state_folder_path() / "exercises" / f"{exercise.id}.py"
 
 
-def open_learner_file(exercise: Exercise) -> Path:
-    """Return the path of the learner's copy, creating it if necessary.
+def ensure_learner_file(exercise: Exercise) -> Path:
+    """Create the learner's copy of an exercise if it is missing, and return its path.
 
     Raises:
         Problem: It cannot be written.
     """
-    path = learner_file(exercise)
+    path = learner_file_path(exercise)
     locations.make_folder(path.parent)
     if not path.exists():
         with locations.convert_write_errors(path):
@@ -207,12 +207,12 @@ def restart_exercise(exercise: Exercise) -> Path | None:
     Raises:
         Problem: It cannot be written.
     """
-    path = learner_file(exercise)
+    path = learner_file_path(exercise)
     kept = None
     if has_changed_copy(exercise):
         with locations.convert_write_errors(path):
             kept = locations.move_aside(path, f"{path.name}.old")
-    open_learner_file(exercise)
+    ensure_learner_file(exercise)
     return kept
 
 
@@ -226,7 +226,7 @@ def describe_kept_copy(kept: Path | None) -> str:
 def has_changed_copy(exercise: Exercise) -> bool:
     """Return whether the learner has a copy that differs from the shipped exercise."""
     try:
-        return locations.read_text(learner_file(exercise)) != _shipped(exercise)
+        return locations.read_text(learner_file_path(exercise)) != _shipped(exercise)
     except FileNotFoundError:
         return False
     except (OSError, ValueError):  # a folder or binary file, made by the learner
@@ -246,7 +246,7 @@ def read_exercise_state(exercise: Exercise) -> State:
 
 
 def _is_typed_into(exercise: Exercise) -> bool:
-    if not learner_file(exercise).exists():
+    if not learner_file_path(exercise).exists():
         return False
     try:
         own = _read_answer(exercise).partition(MARK)[0]
@@ -274,7 +274,7 @@ def judge_answer(
     answer = _read_answer(exercise) if text is None else text
     own = answer.partition(MARK)[0]
     code = own + exercise.judged
-    file = str(learner_file(exercise)) if text is None else f"{exercise.name}.py"
+    file = str(learner_file_path(exercise)) if text is None else f"{exercise.name}.py"
     for item in run(Block(exercise.name, code, 1, TIMEOUT_S, (), alone=True, file=file)):
         if isinstance(item, OutputChunk):
             printed = traceback + item.text
@@ -334,7 +334,7 @@ def save_learner_code(exercise: Exercise, code: str, known: tuple[int, int] | No
     Raises:
         Problem: The file cannot be read or written.
     """
-    path = learner_file(exercise)
+    path = learner_file_path(exercise)
     above, _ = _divided(_read_answer(exercise))
     text = f"{above}{code.strip()}\n\n\n{exercise.judged}"
     with locations.convert_write_errors(path):
@@ -356,7 +356,7 @@ def _divided(text: str) -> tuple[str, str]:
 
 
 def _read_answer(exercise: Exercise) -> str:
-    path = learner_file(exercise)
+    path = learner_file_path(exercise)
     try:
         return locations.read_text(path)
     except (OSError, ValueError) as error:

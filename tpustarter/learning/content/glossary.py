@@ -12,7 +12,7 @@ FILE = "glossary.md"
 
 
 def read_glossary(folder: Path | None = None) -> dict[str, tuple[str, str]]:
-    """Return each glossary term's heading and meaning, by anchor."""
+    """Return each glossary term's heading and meaning, keyed by the heading's anchor."""
     file = (folder or locations.content_folder("lessons")) / FILE
     try:
         text = file.read_text("utf-8")

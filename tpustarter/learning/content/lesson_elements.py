@@ -58,13 +58,13 @@ class LessonElement:
         return self.start - 2 if self.label else self.start
 
 
-def make_problem(lesson: Lesson, line: int, what: str) -> Problem:
+def make_lesson_problem(lesson: Lesson, line: int, what: str) -> Problem:
     """Return the error for a line, given its index in the lesson's text."""
     return Problem(f"the lesson `{lesson.path}`, line {lesson.first_line + line}: {what}")
 
 
 def find_lesson_elements(lesson: Lesson, lines: list[str]) -> Iterator[LessonElement]:
-    """Yield a lesson's elements that are not text, in order.
+    """Yield a lesson's elements that are not text, from top to bottom.
 
     Raises:
         Problem: A fence or option is malformed.
@@ -78,7 +78,7 @@ def find_lesson_elements(lesson: Lesson, lines: list[str]) -> Iterator[LessonEle
         else:
             fence = None
         if fence and token.level > 0:
-            raise make_problem(
+            raise make_lesson_problem(
                 lesson, fence.start, "a fence that runs must not stand in a list or a quote"
             )
         if fence:
@@ -91,13 +91,13 @@ def _read_fence(lesson: Lesson, lines: list[str], token: Token) -> LessonElement
     start, end = line_range(token)
     last = lines[end - 1].strip(" \t>")
     if end - start < 2 or set(last) != set(token.markup[0]) or len(last) < len(token.markup):
-        raise make_problem(lesson, start, "a fence is opened and never closed")
+        raise make_lesson_problem(lesson, start, "a fence is opened and never closed")
     words = token.info.split()
     kind = words[0] if words[:1] in (["output"], ["quiz"]) else "".join(words[1:2])
     if kind not in _OPTIONS or (kind == "answer" and words[0] != "python"):
         return None
     if kind in ("run", "try") and words[0] != "python":
-        raise make_problem(lesson, start, f"only `python` runs, found `{words[0]}`")
+        raise make_lesson_problem(lesson, start, f"only `python` runs, found `{words[0]}`")
     options = _parse_options(lesson, start, kind, words[1 if kind in ("output", "quiz") else 2 :])
     label = _find_label(lines[:start]) if kind == "output" else ""
     return LessonElement(kind, options, token.content, start, end, label)
@@ -109,17 +109,19 @@ def _parse_options(lesson: Lesson, start: int, kind: str, words: list[str]) -> d
         key, equals, value = word.partition("=")
         if key not in _OPTIONS[kind] or not equals or not value or key in options:
             allowed = ", ".join(f"{option}=" for option in sorted(_OPTIONS[kind]))
-            raise make_problem(
+            raise make_lesson_problem(
                 lesson, start, f"found `{word}` on the fence, expected once: {allowed}"
             )
         if key in ("plot", "x", "show") and not _VARIABLES.fullmatch(value):
-            raise make_problem(lesson, start, f"`{word}` does not name variables of the block")
+            raise make_lesson_problem(
+                lesson, start, f"`{word}` does not name variables of the block"
+            )
         options[key] = value
     if "x" in options and ("plot" not in options or "," in options["x"]):
-        raise make_problem(lesson, start, "`x=` names one variable, and needs `plot=`")
+        raise make_lesson_problem(lesson, start, "`x=` names one variable, and needs `plot=`")
     name = options.get("id", options.get("of"))
     if name and not NAME.fullmatch(name):
-        raise make_problem(
+        raise make_lesson_problem(
             lesson,
             start,
             f"`{name}` is not a valid name, expected lowercase letters, digits and hyphens",

@@ -134,7 +134,7 @@ def _render_figure(figure: Figure) -> Iterator[str]:
 
 
 def _render_question(quiz: Quiz) -> Iterator[str]:
-    """Yield a question; its answer is moved to the end, so that the reader can think first."""
+    """Yield a question. Its answer is moved to the end, so that the reader can think first."""
     yield from ("", *wrap(f"Question: {quiz.question}", "", ""), "")
     for number, answer in enumerate(quiz.answers, 1):
         yield from wrap(answer.text, f"{number}. ", "   ")
@@ -256,7 +256,7 @@ def _render_glossary(state: _RenderState) -> Iterator[str]:
     lines: list[str] = []
     for heading, name in sorted(state.linked_words.items()):
         with contextlib.suppress(OSError, ValueError):  # the linter reports broken links
-            meaning = meanings_by_anchor(locations.read_text(state.folder / name)).get(heading)
+            meaning = read_glossary_meanings(locations.read_text(state.folder / name)).get(heading)
             if meaning:
                 lines += wrap(f"{meaning[0]}: {meaning[1]}", "* ", "  ")
     if lines:
@@ -264,8 +264,8 @@ def _render_glossary(state: _RenderState) -> Iterator[str]:
 
 
 @lru_cache(maxsize=4)  # all lessons share one glossary
-def meanings_by_anchor(glossary: str) -> Mapping[str, tuple[str, str]]:
-    """Return each word of a glossary and its meaning, by anchor."""
+def read_glossary_meanings(glossary: str) -> Mapping[str, tuple[str, str]]:
+    """Return each glossary entry's word and meaning, keyed by the anchor of its heading."""
     entries: dict[str, tuple[str, str]] = {}
     word = ""
     state = _RenderState(Path())

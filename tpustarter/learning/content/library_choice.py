@@ -64,7 +64,7 @@ class AdviceRow(msgspec.Struct, frozen=True, kw_only=True):
     """A reason for a library, or a note, that applies to certain answers."""
 
     when: dict[str, tuple[str, ...]] = {}
-    """The answers that it applies to, by question; a missing question matches any answer."""
+    """The answers that it applies to, keyed by question; a missing question matches any answer."""
     library: str = ""
     """The library that it is a reason for; empty for a note."""
     text: str
@@ -103,8 +103,8 @@ class LibraryAdvice:
     start: FirstLesson
 
 
-def read_guide(folder: Path | None = None) -> LibraryQuestionnaire:
-    """Read the questions and rules.
+def read_questionnaire(folder: Path | None = None) -> LibraryQuestionnaire:
+    """Read the questions, libraries and rules from `which-library.yml`.
 
     Raises:
         Problem: The file cannot be used.

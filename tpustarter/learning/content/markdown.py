@@ -37,7 +37,7 @@ def source_lines(lesson: Lesson) -> list[str]:
 
 @lru_cache(maxsize=8)  # a lesson's blocks, links and questions are read one after the other
 def parse_tokens(text: str) -> tuple[Token, ...]:
-    """Return the Markdown tokens of a text; they are cached and must not be modified."""
+    """Return the tokens of Markdown text. They are cached, so callers must not modify them."""
     from markdown_it import MarkdownIt
 
     return tuple(MarkdownIt("commonmark").enable("table").parse(text))

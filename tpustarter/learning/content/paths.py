@@ -35,7 +35,7 @@ class LessonPath:
 
     @property
     def lessons(self) -> tuple[str, ...]:
-        """Return the ids of its lessons, in order."""
+        """Return the ids of all lessons on the path, stage by stage."""
         return tuple(lesson for stage in self.stages for lesson in stage.lessons)
 
 
@@ -50,7 +50,7 @@ class _PathEntry(msgspec.Struct, frozen=True):
 
 
 def read_paths(folder: Path | None = None) -> list[LessonPath]:
-    """Read the paths in `paths.yml`, in order.
+    """Read the paths from `paths.yml`, in the file's order.
 
     Raises:
         Problem: The file cannot be used.

@@ -35,7 +35,7 @@ class Quiz:
 
     @property
     def right_number(self) -> int:
-        """Return the number of the right answer, from 1."""
+        """Return which answer is right, counted from 1."""
         return 1 + next(n for n, answer in enumerate(self.answers) if answer.is_right)
 
 

@@ -56,7 +56,7 @@ class TutorialClaim(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def read_claims(folder: Path | None = None) -> list[TutorialClaim]:
-    """Read all claims, in order.
+    """Read all claims, in the order of `then-now.yml`.
 
     Raises:
         Problem: The file cannot be used.
@@ -88,7 +88,7 @@ def _parse_claim(entry: object) -> TutorialClaim:
 
 
 def search_claims(claims: Iterable[TutorialClaim], text: str) -> list[TutorialClaim]:
-    """Return the claims that contain every word of a text; matches within `then` come first."""
+    """Return the claims that contain every word of a query; matches within `then` come first."""
     words = text.casefold().split()
     ranked: list[tuple[bool, TutorialClaim]] = []
     for claim in claims:

@@ -14,12 +14,12 @@ from dataclasses import dataclass
 import msgspec
 
 from tpustarter.core.json_values import items_of_type
-from tpustarter.learning.drawings.array_layouts import (
+from tpustarter.learning.drawings.array_shardings import (
     MOST_NAME,
-    ArrayLayout,
-    describe_layout,
-    draw_layout,
-    parse_layout,
+    ArraySharding,
+    describe_sharding,
+    draw_sharding,
+    parse_sharding,
 )
 from tpustarter.learning.drawings.curves import LinePlot, draw_curves, format_plot_label
 from tpustarter.probe.lesson.plots import MOST_BARS, MOST_NUMBERS
@@ -39,7 +39,7 @@ class BarChart:
     bars: dict[str, float | None]
 
 
-Drawing = LinePlot | BarChart | ArrayLayout
+Drawing = LinePlot | BarChart | ArraySharding
 
 
 def parse_drawings(value: object, clean: Callable[[str], str]) -> tuple[Drawing, ...]:
@@ -73,7 +73,7 @@ def _drawing_of(fields: dict[str, object], clean: Callable[[str], str]) -> Drawi
     makers: dict[str, Callable[[dict[str, object], Callable[[str], str]], Drawing]] = {
         "lines": _lines_of,
         "bars": _bars_of,
-        "layout": parse_layout,
+        "layout": parse_sharding,
     }
     try:
         return makers[str(fields["kind"])](fields, clean)
@@ -106,8 +106,8 @@ def _number(value: float | None) -> float | None:
 
 def draw_as_text(drawing: Drawing, width: int) -> str:
     """Return a drawing as lines of text, at most `width` columns wide."""
-    if isinstance(drawing, ArrayLayout):
-        return "\n".join(draw_layout(drawing, width))
+    if isinstance(drawing, ArraySharding):
+        return "\n".join(draw_sharding(drawing, width))
     if not has_finite_numbers(drawing):
         return "\n".join(
             line for text in describe_drawing(drawing) for line in textwrap.wrap(text, width)
@@ -142,8 +142,8 @@ def _draw_bars(bars: BarChart, width: int) -> str:
 
 def describe_drawing(drawing: Drawing) -> list[str]:
     """Return a drawing's content as sentences."""
-    if isinstance(drawing, ArrayLayout):
-        return describe_layout(drawing)
+    if isinstance(drawing, ArraySharding):
+        return describe_sharding(drawing)
     if isinstance(drawing, BarChart):
         rows = ", ".join(f"{label} {_short(value)}" for label, value in drawing.bars.items())
         return [f"Bars of {format_plot_label(drawing.name)}: {rows}."]

@@ -155,7 +155,10 @@ def _parse_entry(row: object) -> DocumentedCommand:
 def find_undocumented_commands(
     lesson: Lesson, documented: Sequence[DocumentedCommand]
 ) -> Iterator[tuple[int, str]]:
-    """Yield a complaint for each command in a lesson that is undocumented, with its line."""
+    """Yield the line and a complaint for each command in a lesson that commands.yml lacks.
+
+    Unlisted flags and lines that a shell could not parse are reported too.
+    """
     for token in parse_tokens("\n".join(source_lines(lesson))):
         if token.type != "fence" or token.info.split()[:1] != ["sh"]:
             continue

@@ -21,7 +21,7 @@ LOCK_WAIT_S = 1.0
 
 
 def read_bookmark(lesson_id: str) -> str | None:
-    """Return the saved place in a lesson, or None if there is none."""
+    """Return the position saved in a lesson, or None if there is none."""
     with contextlib.suppress(Problem):
         place = _entries().get(lesson_id, {}).get("place")
         return place if isinstance(place, str) and 0 < len(place) <= MOST_LETTERS else None
@@ -29,7 +29,7 @@ def read_bookmark(lesson_id: str) -> str | None:
 
 
 def save_bookmark(lesson_id: str, place: str | None) -> None:
-    """Save the place where the reader left a lesson, or delete it if it is None."""
+    """Save the position at which the reader left a lesson, or delete it if it is None."""
     busy = Problem("another tpustarter is saving where you are in a lesson")
     with (
         contextlib.suppress(Problem),

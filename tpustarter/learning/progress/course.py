@@ -86,10 +86,10 @@ class NextLessonInCourse:
     """The id of the next lesson; None at the end."""
 
 
-def find_first_open_lesson(
+def find_first_unfinished_lesson(
     lessons: Iterable[str], done: Container[str], read: Container[str] = ()
 ) -> str | None:
-    """Return the id of the first lesson neither done nor read, or else of the first not done."""
+    """Return the first lesson neither done nor read; without one, the first not done."""
     left = [name for name in lessons if name not in done]
     return next((name for name in left if name not in read), next(iter(left), None))
 
@@ -97,14 +97,14 @@ def find_first_open_lesson(
 def find_next_lesson(
     lesson_id: str, path: LessonPath | None, done: Container[str], read: Container[str] = ()
 ) -> NextLessonInCourse:
-    """Return the lesson after another; `done` and `read` as for `find_first_open_lesson`."""
+    """Return the lesson after another; `done` and `read` as for `find_first_unfinished_lesson`."""
     lessons = path.lessons if path else ()
-    left = find_first_open_lesson((name for name in lessons if name != lesson_id), done, read)
+    left = find_first_unfinished_lesson((name for name in lessons if name != lesson_id), done, read)
     if lesson_id not in lessons:
         following = left or next(iter(lessons), None)
         return NextLessonInCourse(path, "back" if following else "end", following)
     after = lessons[lessons.index(lesson_id) + 1 :]
-    following = find_first_open_lesson(after, done, read) or (
+    following = find_first_unfinished_lesson(after, done, read) or (
         None if left else next(iter(after), None)
     )
     if following:

@@ -16,8 +16,8 @@ from tpustarter.learning.progress.progress_file import (
     parse_count,
     parse_entries,
     parse_text,
-    read_lessons,
-    update_lessons,
+    read_stored_lessons,
+    update_stored_lessons,
 )
 
 TYPE_CHECKING = False
@@ -67,7 +67,7 @@ class LessonProgress:
     quizzes: dict[str, QuizRecord] = field(default_factory=dict[str, QuizRecord])
     exercises: dict[str, ExerciseRecord] = field(default_factory=dict[str, ExerciseRecord])
     edits: dict[str, BlockRecord] = field(default_factory=dict[str, BlockRecord])
-    """The failure of edited code in a block that is not a task, by block."""
+    """The failure of edited code in a block that is not a task, keyed by block."""
     open_count: int | None = None
     """The number of open tasks and questions, from when it was first left; None before."""
 
@@ -102,7 +102,7 @@ class LearnerProgress:
 
 def read_progress() -> LearnerProgress:
     """Read the progress; malformed values are skipped but stay in the file."""
-    return LearnerProgress({name: _parse(fields) for name, fields in read_lessons().items()})
+    return LearnerProgress({name: _parse(fields) for name, fields in read_stored_lessons().items()})
 
 
 def _parse(fields: Fields) -> LessonProgress:
@@ -117,7 +117,7 @@ def _parse(fields: Fields) -> LessonProgress:
 
 
 def count_done(lesson: Lesson, known: LessonProgress) -> tuple[int, int]:
-    """Return the number of blocks and questions that are done, and the total.
+    """Return how many of a lesson's blocks and questions are done, and how many there are.
 
     Folded ones do not count.
     """
@@ -176,11 +176,14 @@ def record_block(lesson: Lesson, block: Block, result: BlockResult, code: str = 
         fields["blocks"] = {**parse_entries(fields.get("blocks")), block.id: entry}
         _settle(lesson, fields)
 
-    update_lessons(change)
+    update_stored_lessons(change)
 
 
 def record_edit_failure(lesson: Lesson, block: Block, result: BlockResult, code: str) -> None:
-    """Save the failure of edited code in a block that is not a task; its status does not change."""
+    """Save the failure of edited code in a block that is not a task.
+
+    The block's own status does not change.
+    """
     if result.status in ("skip", "notrun"):
         return
     entry: Fields = {
@@ -193,7 +196,7 @@ def record_edit_failure(lesson: Lesson, block: Block, result: BlockResult, code:
         fields = lessons.setdefault(lesson.id, {})
         fields["edits"] = {**parse_entries(fields.get("edits")), block.id: entry}
 
-    update_lessons(change)
+    update_stored_lessons(change)
 
 
 def _settle(lesson: Lesson, fields: Fields, *, is_left: bool = False) -> None:
@@ -225,7 +228,7 @@ def record_lesson_left(lesson: Lesson) -> None:
         _settle(lesson, lessons.setdefault(lesson.id, {}), is_left=True)
 
     if has_progress(lesson.id):
-        update_lessons(change)
+        update_stored_lessons(change)
 
 
 def record_lesson_done(lesson_id: str) -> None:
@@ -235,7 +238,7 @@ def record_lesson_done(lesson_id: str) -> None:
         fields = lessons.setdefault(lesson_id, {})
         fields["done"] = parse_text(fields.get("done")) or format_current_time()
 
-    update_lessons(change)
+    update_stored_lessons(change)
 
 
 def list_read_lessons() -> set[str]:
@@ -280,7 +283,7 @@ def record_solution_shown(lesson_id: str, name: str) -> None:
 
 
 def record_hint(lesson_id: str, name: str, count: int) -> None:
-    """Save the number of hints that the learner has seen."""
+    """Save how many hints the learner has seen."""
     _change_exercise(lesson_id, name, hints=count)
 
 
@@ -299,7 +302,7 @@ def record_quiz_answer(lesson: Lesson, name: str, *, is_right: bool, answer: str
         fields["quizzes"] = {**parse_entries(fields.get("quizzes")), name: entry}
         _settle(lesson, fields)
 
-    update_lessons(change)
+    update_stored_lessons(change)
 
 
 def _change_exercise(lesson_id: str, name: str, **changes: str | int) -> None:
@@ -309,10 +312,10 @@ def _change_exercise(lesson_id: str, name: str, **changes: str | int) -> None:
         entry = {**stored.get(name, {}), **changes, "when": format_current_time()}
         fields["exercises"] = {**stored, name: entry}
 
-    update_lessons(change)
+    update_stored_lessons(change)
 
 
-def record_check(run: Run) -> None:
+def record_check_run(run: Run) -> None:
     """Save the result of a run of checks.
 
     An unusable state folder or file does not stop the check. A run of named checks, or one that was
@@ -329,7 +332,7 @@ def record_check(run: Run) -> None:
 def _summary(run: Run) -> dict[str, object]:
     from tpustarter.checking.results import headline, verdict
 
-    python, known = run.target.get("shown", ""), read_last_check() or {}
+    python, known = run.target.get("shown", ""), read_last_check_run() or {}
     kept = parse_entries({"last": known, "before": known.get("before")}).values()
     before = next((one for one in kept if one.get("python") not in (None, "", python)), None)
     wrong = {
@@ -352,7 +355,7 @@ def _summary(run: Run) -> dict[str, object]:
     }
 
 
-def read_last_check() -> dict[str, object] | None:
+def read_last_check_run() -> dict[str, object] | None:
     """Return the result of the last check: `when`, `level`, `python`, `summary`, and more.
 
     `before` is the last one in another Python. `headline` is the sentence that was shown, for bug
@@ -361,6 +364,6 @@ def read_last_check() -> dict[str, object] | None:
     return state.load_state("last-check") or None
 
 
-def read_last_named_check() -> dict[str, object] | None:
+def read_last_named_check_run() -> dict[str, object] | None:
     """Return the result of the last run of named checks; `ids` are the names as typed."""
     return state.load_state("last-named-check") or None

@@ -133,7 +133,7 @@ def summarize_lesson(
     *,
     by_id: bool = False,
 ) -> LessonSummary:
-    """Return the learner's progress in a lesson as text.
+    """Return a phrase for the learner's progress in a lesson.
 
     Args:
         parts: The lesson's parts.
@@ -310,11 +310,11 @@ def suggest_after_exercise(
     done: Container[str],
     read: Container[str] = (),
 ) -> NextLearningStep:
-    """Return the next step after an exercise: another one, the rest of the lesson, or onward.
+    """Return the next step after an exercise: another one, the rest of the lesson, or a new lesson.
 
     If the lesson that follows is already done, it is the path's next open exercise.
     """
-    other = exercises.find_next_open(exercise)
+    other = exercises.find_next_unsolved_exercise(exercise)
     if other:
         text = f"Next exercise of this lesson, {exercises.format_position(other)}: {other.title}"
         return NextLearningStep(text, exercise=other.id)
@@ -336,7 +336,7 @@ def find_next_exercise(
     on_path, records = list_lessons_on_path(path, lessons), lesson_progress.read_progress().lessons
     known = {name for name, record in records.items() if record.done or record.is_read}
     behind = [lesson for lesson in on_path if lesson.id in known]
-    left = solved_exercises.list_unsolved_of_lessons([*behind, *on_path], records)
+    left = solved_exercises.list_unsolved_exercises_of_lessons([*behind, *on_path], records)
     if not left:
         return None
     exercise = exercises.find_exercise(on_path, left[0])

@@ -40,7 +40,7 @@ class PathPart:
 
     @property
     def size_text(self) -> str:
-        """Return the size as text: `12 lessons, 2 h 10 min`."""
+        """Return text such as `12 lessons, 2 h 10 min`."""
         lessons = phrases.format_count(len(self.lessons), "lesson")
         return f"{lessons}, {phrases.format_duration(60 * self.minutes)}"
 
@@ -64,7 +64,7 @@ class PathPart:
 
     @property
     def counts_text(self) -> str:
-        """Return the numbers of done and read lessons: `4 of 12 lessons done, 2 read`."""
+        """Return text such as `4 of 12 lessons done, 2 read`."""
         read = f", {self.read} read" if self.read else ""
         return f"{self.done} of {len(self.lessons)} lessons done{read}"
 
@@ -116,7 +116,7 @@ def find_path_progress(
     whole = part(path.title, path.lessons)
     stages = tuple(stage for one in path.stages if (stage := part(one.title, one.lessons)).lessons)
     return PathProgress(
-        path, whole, stages, course.find_first_open_lesson(whole.lessons, done, read)
+        path, whole, stages, course.find_first_unfinished_lesson(whole.lessons, done, read)
     )
 
 

@@ -21,12 +21,12 @@ LOCK_WAIT_S = 5.0
 Fields = dict[str, object]
 
 
-def read_lessons() -> dict[str, Fields]:
-    """Return the stored fields of each lesson, by id."""
+def read_stored_lessons() -> dict[str, Fields]:
+    """Return the stored fields of each lesson, keyed by lesson id."""
     return parse_lessons(state.load_state("progress"))
 
 
-def update_lessons(change: Callable[[dict[str, Fields]], None]) -> None:
+def update_stored_lessons(change: Callable[[dict[str, Fields]], None]) -> None:
     """Change the stored fields of lessons under the lock."""
     with _lock():
         stored = state.load_state("progress")
@@ -60,7 +60,7 @@ def parse_count(value: object) -> int | None:
 
 
 def parse_lessons(value: dict[str, object]) -> dict[str, Fields]:
-    """Return the fields of each lesson in stored progress, by id."""
+    """Return the fields of each lesson in stored progress, keyed by lesson id."""
     return parse_entries(value.get("lessons"))
 
 

@@ -13,10 +13,10 @@ if TYPE_CHECKING:
     from tpustarter.learning.progress.lesson_progress import LessonProgress
 
     Records = Mapping[str, LessonProgress]
-    """The progress in each lesson, by its id."""
+    """The progress in each lesson, keyed by its id."""
 
 
-def list_unsolved(lesson: Lesson, records: Records) -> list[str]:
+def list_unsolved_exercises(lesson: Lesson, records: Records) -> list[str]:
     """Return the ids of a lesson's unsolved exercises."""
     record = records.get(lesson.id)
     known, track = record.exercises if record else {}, lesson.id.partition("/")[0]
@@ -27,25 +27,25 @@ def list_unsolved(lesson: Lesson, records: Records) -> list[str]:
     ]
 
 
-def list_unsolved_of_lessons(lessons: Iterable[Lesson], records: Records) -> list[str]:
-    """Return the ids of the unsolved exercises of some lessons, in order."""
-    return [one for lesson in lessons for one in list_unsolved(lesson, records)]
+def list_unsolved_exercises_of_lessons(lessons: Iterable[Lesson], records: Records) -> list[str]:
+    """Return the ids of the unsolved exercises of some lessons, lesson by lesson."""
+    return [one for lesson in lessons for one in list_unsolved_exercises(lesson, records)]
 
 
 def format_unsolved_count(count: int) -> str:
-    """Return the number of open exercises as text; empty for 0."""
+    """Return text such as `2 exercises open`; "" for 0."""
     return f"{phrases.format_count(count, 'exercise')} open" if count else ""
 
 
 def format_open_count(count: int | None) -> str:
-    """Return the number of open tasks and questions as text; empty for 0 and None."""
+    """Return text such as `3 things open`; "" for 0 and None."""
     return f"{phrases.format_count(count, 'thing')} open" if count else ""
 
 
 def describe_achievements(
     lessons: Collection[Lesson], records: Records, today: date | None = None
 ) -> str:
-    """Return the achievements on a path, or "" if nothing was begun.
+    """Return the achievements on a path, or "" if no lesson or exercise was started.
 
     Example: `2 of 31 exercises solved. Today: 3 lessons and 2 exercises.`
 
@@ -55,7 +55,7 @@ def describe_achievements(
         today: The local date; None for the current one.
     """
     count = sum(len(lesson.exercise_names) for lesson in lessons)
-    solved = count - sum(len(list_unsolved(lesson, records)) for lesson in lessons)
+    solved = count - sum(len(list_unsolved_exercises(lesson, records)) for lesson in lessons)
     day = today or datetime.now().astimezone().date()
     done_today = sum(_day(known.done) == day for known in records.values())
     solved_today = sum(

@@ -164,7 +164,7 @@ class BlockOutput:
             yield from self._tell(text[:end])
 
     def _tell(self, text: str, *, is_begun: bool = False) -> Iterator[OutputChunk]:
-        """Yield the part of a text not shown yet; a begun line is passed again with its rest."""
+        """Yield the output not shown yet. An unfinished line is passed again with its rest."""
         shown = self._redact.redact_text(text)
         untold = shown[len(commonprefix((self._told, shown))) :]  # noqa: RUF071  not paths
         self._told = shown if is_begun else ""

@@ -77,7 +77,7 @@ def judge_block(
     output: BlockOutput,
     redact: Redactor,
 ) -> BlockResult:
-    """Judge a block that ended, by its exception or else by the first difference."""
+    """Judge a finished block by its exception or, without one, by the first differing line."""
     if end.get("outcome") != "done":
         detail = redact.redact_text(_PLACE.sub(r"\1", str(end.get("detail", ""))))
         at = tuple(items_of_type(end.get("lines"), int))

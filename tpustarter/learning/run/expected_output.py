@@ -62,7 +62,7 @@ class OutputDifference:
 
     @property
     def absence(self) -> str:
-        """Return the words shown in place of a line that was not printed."""
+        """Return the phrase shown if a line was not printed."""
         return "nothing" if self.prints_nothing else "no such line"
 
     @property
@@ -75,7 +75,7 @@ class OutputDifference:
 
 
 def describe_mismatch(expected: ExpectedOutput, printed: str) -> str | None:
-    """Return the first differing line as text, or None if the output is as expected."""
+    """Return a sentence about the first differing line, or None if the output is as expected."""
     difference = find_first_difference(expected, printed)
     return difference.words if difference else None
 

@@ -36,15 +36,15 @@ from tpustarter.learning.run.block_results import (
 from tpustarter.learning.run.expected_output import ExpectedOutput
 from tpustarter.machine import frameworks, host
 from tpustarter.probe.commands import BlockCommand
-from tpustarter.probe.events import DrawnEvent
+from tpustarter.probe.events import DrawingsEvent
 from tpustarter.running import lease, probe_archive, run_folder
 from tpustarter.running.device_holder import DeviceHolder
 from tpustarter.running.process import (
     END_WAIT_S,
     FINISH_WAIT_S,
     CappedLog,
-    GoneEvent,
     Probe,
+    ProbeGoneEvent,
     ProcessEvent,
 )
 
@@ -59,7 +59,7 @@ MAX_LEFT_OVER = 64
 
 @dataclass(frozen=True)
 class EarlierBlockStarted:
-    """A block above the requested one begins; its output and result follow."""
+    """Sent when a block above the requested one begins; the block's output and result follow."""
 
     block: Block
     left: int
@@ -68,7 +68,7 @@ class EarlierBlockStarted:
 
 @dataclass(frozen=True)
 class BlockPlots:
-    """The drawings so far of the running block; its result has all of them."""
+    """The running block's drawings so far. The block's result has all of them."""
 
     drawings: tuple[Drawing, ...]
 
@@ -127,7 +127,7 @@ class LessonSession:
 
     @property
     def is_stopping(self) -> bool:
-        """Return whether the running block has been asked to stop."""
+        """Return whether the running block was sent a request to stop."""
         return self.is_running and self._stopped
 
     @property
@@ -166,7 +166,7 @@ class LessonSession:
     def run(
         self, block: Block, code: str | None = None, *, above: Sequence[tuple[Block, str]] = ()
     ) -> Iterator[OutputChunk | BlockPlots | EarlierBlockStarted | BlockResult]:
-        """Run a block, or other code in its place, yielding events and finally the result.
+        """Run a block, or other code for it, yielding events and finally the result.
 
         The blocks in `above` run first, unless this process has already run the same code. If one
         of them
@@ -309,7 +309,7 @@ class LessonSession:
             self._executed[block.id] = code
         yield result
 
-    def _drawn(self, event: DrawnEvent, block: Block) -> Iterator[BlockPlots]:
+    def _drawn(self, event: DrawingsEvent, block: Block) -> Iterator[BlockPlots]:
         drawings = parse_drawings(event.get("drawings"), self._placement.redact.redact_text)
         if drawings and self._growing and event.get("id") == block.id:
             yield BlockPlots(drawings)
@@ -428,7 +428,7 @@ class LessonSession:
             drop=locations.find_sudo_caller(),
         )
 
-    def _end_process(self, *, gently: bool = True) -> GoneEvent | None:
+    def _end_process(self, *, gently: bool = True) -> ProbeGoneEvent | None:
         """End the process and release the lease; return its `gone` event."""
         probe, self._probe = self._probe, None
         self._executed = {}

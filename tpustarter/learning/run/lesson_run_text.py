@@ -14,15 +14,15 @@ from tpustarter.checking.results.verdict import find_verified_device, is_verdict
 from tpustarter.core.content import Lesson
 from tpustarter.core.problem import ExitCode
 from tpustarter.learning.drawings.block_drawings import describe_drawing
-from tpustarter.learning.run.batch_run import (
-    BatchRun,
+from tpustarter.learning.run.block_output import OutputChunk
+from tpustarter.learning.run.block_results import BlockResult, Status
+from tpustarter.learning.run.lessons_run import (
     BlockEnded,
     BlockStarted,
     Event,
-    LessonOpened,
+    LessonsRun,
+    LessonStarted,
 )
-from tpustarter.learning.run.block_output import OutputChunk
-from tpustarter.learning.run.block_results import BlockResult, Status
 from tpustarter.text import phrases
 from tpustarter.text.terminal import WIDTH, escape_text
 
@@ -69,8 +69,8 @@ class LessonRunPrinter:
         for line in self._describe(event):
             self._say("\n".join(wrap_line(line)))
 
-    def _describe(self, event: LessonOpened | BlockStarted | BlockEnded) -> list[str]:
-        if isinstance(event, LessonOpened):
+    def _describe(self, event: LessonStarted | BlockStarted | BlockEnded) -> list[str]:
+        if isinstance(event, LessonStarted):
             previous, self._python = (
                 self._python,
                 format_opening(event.session.target, event.session.host),
@@ -97,7 +97,7 @@ def wrap_line(text: str) -> list[str]:
 
 
 def format_opening(target: TargetFields, host_facts: HostFields) -> str:
-    """Return the Python that runs the blocks and its devices, as text."""
+    """Return a line with the Python that runs the blocks and its devices."""
     names = [f"{name} {version}" for name, version in target.get("frameworks", {}).items()]
     where = target.get("where", "")
     if target.get("platform") not in ("tpu", "gpu"):
@@ -124,7 +124,7 @@ def format_block_end(result: BlockResult) -> list[str]:
     return [f"{word}{', '.join(filter(None, (words, device, seconds)))}"]
 
 
-def format_headline(batch: BatchRun) -> str:
+def format_headline(batch: LessonsRun) -> str:
     """Return the headline of a run of lessons: what passed and failed, in one or two sentences."""
     run = batch.run
     counts = run.count_statuses()
@@ -143,7 +143,7 @@ def format_headline(batch: BatchRun) -> str:
     return "\n".join(["", *textwrap.wrap(text + format_closing(summary), WIDTH)])
 
 
-def format_reason(batch: BatchRun, code: ExitCode) -> str:
+def format_reason(batch: LessonsRun, code: ExitCode) -> str:
     """Return the line for stderr with the reason for a run's exit code."""
     run = batch.run
     blocked = run.blocked
@@ -166,7 +166,7 @@ def format_reason(batch: BatchRun, code: ExitCode) -> str:
     return f"exit {int(code)}: {worst.id} {what} ({detail}). Next: {next_step}"
 
 
-def make_json_document(batch: BatchRun) -> dict[str, object]:
+def make_json_document(batch: LessonsRun) -> dict[str, object]:
     """Return the results of lessons and blocks as the published JSON document."""
     run = batch.run
     blocked = run.blocked
@@ -183,7 +183,7 @@ def make_json_document(batch: BatchRun) -> dict[str, object]:
     }
 
 
-def _lesson_fields(lesson: Lesson, batch: BatchRun) -> dict[str, object]:
+def _lesson_fields(lesson: Lesson, batch: LessonsRun) -> dict[str, object]:
     results = batch.results[lesson.id]
     block_results = [
         results.get(block.id, BlockResult(block.id, "notrun")) for block in batch.blocks[lesson.id]

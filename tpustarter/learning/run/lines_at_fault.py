@@ -22,7 +22,7 @@ _MOST_CODE = 100
 
 @dataclass(frozen=True)
 class FaultyLines:
-    """Lines of the learner's code, by their numbers in its file."""
+    """Lines of the learner's code that are at fault, keyed by their numbers in the file."""
 
     numbers: tuple[int, ...]
     words: str
@@ -43,7 +43,7 @@ def find_raising_line(code: str, numbers: Sequence[int]) -> FaultyLines | None:
 
 
 def find_differing_rows(code: str, answer: str) -> list[range]:
-    """Return the rows of some code that differ from its answer, in order.
+    """Return the rows of some code that differ from its answer, from top to bottom.
 
     An empty range marks where the answer has additional rows.
     """

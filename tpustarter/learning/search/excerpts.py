@@ -43,7 +43,7 @@ class Excerpt:
 
 
 def find_excerpts(lines: Sequence[str]) -> Iterator[Excerpt]:
-    """Yield the sentences of a text that have a match.
+    """Yield the sentences of a passage that contain a match.
 
     Args:
         lines: Lines with BEGIN and END around each match, both on one line. An empty line ends a
@@ -78,5 +78,5 @@ def _of_paragraph(lines: Sequence[str], first: int) -> Iterator[Excerpt]:
 
 
 def extend_to_words(text: str) -> str:
-    """Extend the marks in a text to whole words, and merge those of adjacent words."""
+    """Extend the marks around matches to whole words, and merge those of adjacent words."""
     return _NEIGHBOURS.sub(r"\1", _WORD.sub(rf"{BEGIN}\1\2\3{END}", text))

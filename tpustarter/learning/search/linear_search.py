@@ -94,7 +94,7 @@ def _match(one: _ReadPassage, weight: float, pattern: re.Pattern[str]) -> Passag
 
 
 def _beginnings(texts: Sequence[str]) -> list[str]:
-    """Return the first word of each text, as it appears in a matching folded passage."""
+    """Return the first word of each search term, as it appears in a matching folded passage."""
     words = (re.search(r"[^\W_]+", text) for text in texts)
     return [word[0].casefold() for word in words if word]
 

@@ -55,7 +55,7 @@ class SearchSources:
 
     lessons: list[Lesson]
     words: Mapping[str, tuple[str, str]] = field(default_factory=dict[str, tuple[str, str]])
-    """A glossary term and its meaning, by anchor."""
+    """A glossary term and its meaning, keyed by anchor."""
     checks: Iterable[Check] = ()
     claims: Iterable[TutorialClaim] = ()
 

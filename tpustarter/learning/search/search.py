@@ -373,7 +373,7 @@ def _found(line: str) -> set[str]:
 
 
 def _parts_of(text: str, *, is_code: bool = False) -> Parts:
-    """Return a text in pieces; in code, commands are rewritten as the user types them."""
+    """Return a passage in pieces; in code, commands are rewritten as the user types them."""
     marked = extend_to_words(format_commands(text) if is_code else text)
     pieces = re.split(f"{BEGIN}(.*?){END}", marked, flags=re.DOTALL)
     return tuple((piece, bool(number % 2)) for number, piece in enumerate(pieces) if piece)

@@ -175,7 +175,7 @@ def _fill(database: sqlite3.Connection, everything: Iterable[Passage]) -> None:
 
 
 def _expression(terms: Terms, *, every: bool) -> str:
-    """Return the FTS5 query; each text is quoted, because it may contain FTS5's operators."""
+    """Return the FTS5 query. Each term is quoted, because it may contain FTS5's operators."""
     alternatives = [
         "(" + " OR ".join(_quoted(text) for text in texts) + ")" for texts in terms if texts
     ]

@@ -16,7 +16,7 @@ from typing import TextIO
 
 from tpustarter.probe import adapters
 from tpustarter.probe.commands import BlockCommand
-from tpustarter.probe.events import EndFields
+from tpustarter.probe.events import EndEventFields
 from tpustarter.probe.lesson.growing_plots import EmitDrawn, LivePlotWatcher
 from tpustarter.probe.lesson.plots import list_drawings
 
@@ -32,8 +32,8 @@ _saved_descriptors = {number: os.dup(number) for number in (1, 2)}
 """Copies of the original stdout and stderr descriptors, made before the first block."""
 
 
-def run_block(command: BlockCommand, emit: EmitDrawn) -> EndFields:
-    """Run one block; its exceptions propagate to the caller."""
+def run_block(command: BlockCommand, emit: EmitDrawn) -> EndEventFields:
+    """Run one block. An exception of the block propagates to the caller."""
     name, code = command["file"], command["code"]
     _work_in(command.get("folder", ""))
     program = types.ModuleType("__main__") if command.get("alone") else _program

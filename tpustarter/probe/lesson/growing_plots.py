@@ -14,8 +14,8 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeGuard
 
-from tpustarter.probe.commands import DrawnVariables
-from tpustarter.probe.events import DrawnEvent
+from tpustarter.probe.commands import PlottedVariables
+from tpustarter.probe.events import DrawingsEvent
 from tpustarter.probe.finding import shorten_for_json
 from tpustarter.probe.lesson.plots import MOST_BARS, select_evenly
 
@@ -26,7 +26,7 @@ MOST_NUMBERS = 240
 MOST_BYTES = 4000
 """Maximum bytes of an event, which a pipe writes atomically, so that events do not mix."""
 
-EmitDrawn = Callable[[DrawnEvent], None]
+EmitDrawn = Callable[[DrawingsEvent], None]
 
 
 class LivePlotWatcher:
@@ -34,7 +34,7 @@ class LivePlotWatcher:
 
     def __init__(
         self,
-        command: DrawnVariables,
+        command: PlottedVariables,
         names: Mapping[str, object],
         emit: EmitDrawn,
         block_id: str = "",

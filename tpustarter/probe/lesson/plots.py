@@ -10,7 +10,7 @@ import math
 from collections.abc import Iterable, Mapping
 from typing import Any, Protocol, TypeGuard
 
-from tpustarter.probe.commands import DrawnVariables
+from tpustarter.probe.commands import PlottedVariables
 from tpustarter.probe.finding import shorten_for_json
 
 MOST_NUMBERS = 2000
@@ -19,7 +19,9 @@ MOST_BARS = 40
 MOST_DEVICES = 256
 
 
-def list_drawings(command: DrawnVariables, names: Mapping[str, object]) -> list[dict[str, object]]:
+def list_drawings(
+    command: PlottedVariables, names: Mapping[str, object]
+) -> list[dict[str, object]]:
     """Return the drawings of a block: its plot, then its arrays.
 
     Args:

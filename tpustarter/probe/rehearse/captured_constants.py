@@ -38,7 +38,7 @@ def describe_large_constants(jax: types.ModuleType, function: object, traced: Tr
 
 
 def _describe(value: ArrayLike, candidates: list[tuple[str, ArrayLike]]) -> str:
-    text = jitted_functions.format_type(value)
+    text = jitted_functions.format_hlo_type(value)
     same = [name for name, array in candidates if array is value]
     # JAX may wrap a NumPy array in an object of its own.
     alike = [

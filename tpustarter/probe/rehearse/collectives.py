@@ -100,7 +100,7 @@ def list_collectives(text: str) -> list[Collective]:
         elif heading.endswith("{"):
             name = heading.removeprefix("ENTRY ").partition(" ")[0].lstrip("%")
             entry = name if heading.startswith("ENTRY ") else entry
-            computations[name] = parse_lines(body)
+            computations[name] = parse_instructions(body)
     return find_collectives(computations, entry, count_partitions(header))
 
 
@@ -110,7 +110,7 @@ def count_partitions(header: str) -> int | None:
     return _parse_number(number)
 
 
-def parse_lines(body: Iterable[str]) -> dict[str, HloInstruction]:
+def parse_instructions(body: Iterable[str]) -> dict[str, HloInstruction]:
     """Parse the lines of a computation into instructions by name, the root last."""
     lines: dict[str, HloInstruction] = {}
     root = None
@@ -419,7 +419,7 @@ def _after(text: str, key: str) -> str:
 
 
 def split_sections(text: str) -> Iterator[tuple[str, list[str]]]:
-    """Yield the heading of each section or computation, with its lines."""
+    """Yield each section or computation of an HLO text: its heading and its lines."""
     heading, start = "", 0
     body: list[str] = []
     while start < len(text):

@@ -267,7 +267,7 @@ def _place(frame: FrameType) -> str:
     return f"{Path(frame.f_code.co_filename).name}:{frame.f_lineno}"
 
 
-def read_device(fields: LoweringTargetFields) -> TpuDevice:
+def parse_device(fields: LoweringTargetFields) -> TpuDevice:
     """Return a TPU's device from a command's fields."""
     return TpuDevice(fields["kind"], fields["cores"])
 

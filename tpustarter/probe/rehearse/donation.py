@@ -35,7 +35,7 @@ class DonationFields(TypedDict):
     hbm_bytes: int | None
 
 
-def find_undonated(
+def find_undonated_arguments(
     header: str, program: HloProgram, names: Sequence[str], needed_bytes: int
 ) -> DonationFields | None:
     """Return the further donations that a program allows, or None if not worth a hint.

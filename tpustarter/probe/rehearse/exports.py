@@ -27,7 +27,7 @@ from tpustarter.probe.rehearse.work.program_work import count_work
 
 @dataclass(frozen=True)
 class LoweringJob:
-    """A function to lower, with its arguments."""
+    """A function to lower, and its arguments."""
 
     function: Callable[..., object]
     """A function of arrays, jitted or plain."""
@@ -39,10 +39,10 @@ class LoweringJob:
 def group_by_device_kind(
     tpus: Mapping[str, LoweringTargetFields],
 ) -> dict[TpuDevice, tuple[str, ...]]:
-    """Return the names of TPUs, grouped by device."""
+    """Return the names of TPUs, grouped by device kind and number of cores."""
     kinds: dict[TpuDevice, tuple[str, ...]] = {}
     for name, fields in tpus.items():
-        device = device_queries.read_device(fields)
+        device = device_queries.parse_device(fields)
         kinds[device] = (*kinds.get(device, ()), name)
     return kinds
 
@@ -76,7 +76,7 @@ def lower_for_device(
             lowering_errors.print_user_traceback(error, own)
             fields = {
                 "error": lowering_errors.describe_error_with_line(error, own),
-                "place": lowering_errors.find_error_place(error, own),
+                "place": lowering_errors.find_user_line(error, own),
                 "refused": lowering_errors.is_refusal(error),
                 "traceback": lowering_errors.format_user_traceback(error, own),
                 "notes": [],
@@ -126,7 +126,7 @@ def export_to_file(
             "free_outputs": [sharding is None for sharding in exported.out_shardings_hlo],
             "named": jitted_functions.has_named_arguments(function, jitted),
         },
-        "arguments": [jitted_functions.format_type(aval) for aval in exported.in_avals],
+        "arguments": [jitted_functions.format_hlo_type(aval) for aval in exported.in_avals],
         "notes": [*notes, *texts],
         "work": count_work(traced, leaves, exported.nr_devices),
     }

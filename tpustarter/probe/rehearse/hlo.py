@@ -38,7 +38,7 @@ from tpustarter.probe.rehearse.hlo_module import (
     parse_arrays,
     parse_computation,
 )
-from tpustarter.probe.rehearse.hlo_text import parse_pairs
+from tpustarter.probe.rehearse.hlo_text import parse_hlo_pairs
 
 KERNELS = ("tpu_custom_call",)
 """Targets of custom calls whose code comes with the program: Pallas and Mosaic kernels. Every other
@@ -49,7 +49,7 @@ _PRECISIONS = ("default", "high", "highest")
 
 
 @dataclass(frozen=True)
-class HloValue:
+class HloBuffer:
     """An array in the program's memory, on one device."""
 
     name: str
@@ -91,8 +91,8 @@ class CollectiveGroup:
 
 
 @dataclass(frozen=True)
-class Dot:
-    """Matrix products and convolutions with the same types."""
+class DotGroup:
+    """All matrix products and convolutions of a program with the same operand types."""
 
     left: str
     right: str
@@ -107,13 +107,13 @@ class HloProgram:
     """The contents of one executable, as it runs on one device."""
 
     name: str
-    arguments: tuple[HloValue, ...]
-    outputs: tuple[HloValue, ...]
-    values: tuple[HloValue, ...]
+    arguments: tuple[HloBuffer, ...]
+    outputs: tuple[HloBuffer, ...]
+    values: tuple[HloBuffer, ...]
     """The largest temporaries in HBM, largest first."""
     collectives: tuple[CollectiveGroup, ...]
     """Groups of collectives, those with most bytes first."""
-    dots: tuple[Dot, ...]
+    dots: tuple[DotGroup, ...]
     loops: int
     kernels: tuple[str, ...]
     """Custom-call targets of hand-written kernels, without duplicates."""
@@ -133,7 +133,7 @@ def parse_program(text: str, largest: int = 8) -> HloProgram:
             header = heading
         elif heading in KEYS:
             rows = (line.partition(" ") for line in body)
-            tables[heading] = {row[0]: parse_pairs(row[2].lstrip("{")) for row in rows}
+            tables[heading] = {row[0]: parse_hlo_pairs(row[2].lstrip("{")) for row in rows}
         elif heading.endswith("{"):
             name = heading.removeprefix("ENTRY ").partition(" ")[0].lstrip("%")
             computations[name] = parse_computation(body)
@@ -162,14 +162,14 @@ def parse_program(text: str, largest: int = 8) -> HloProgram:
     )
 
 
-def _values(kind: str, arrays: Iterable[HloArray], tables: Tables) -> tuple[HloValue, ...]:
-    values: list[HloValue] = []
+def _values(kind: str, arrays: Iterable[HloArray], tables: Tables) -> tuple[HloBuffer, ...]:
+    values: list[HloBuffer] = []
     for line, leaf, text, unpadded_bytes, laid_out_bytes in arrays:
         shape, _, layout = text.partition("]")
         name = f"{line.name}{{{leaf}}}" if line.shape.startswith("(") else line.name
         origin = find_source_line(line.rest, tables)
         values.append(
-            HloValue(name, kind, shape + "]", layout, unpadded_bytes, laid_out_bytes, *origin)
+            HloBuffer(name, kind, shape + "]", layout, unpadded_bytes, laid_out_bytes, *origin)
         )
     return tuple(values)
 
@@ -201,7 +201,7 @@ def _collectives(
     return tuple(sorted(groups.values(), key=lambda group: -group.bytes))
 
 
-def _dots(computations: Iterable[HloComputation]) -> tuple[Dot, ...]:
+def _dots(computations: Iterable[HloComputation]) -> tuple[DotGroup, ...]:
     counts: Counter[tuple[str, str, str, str]] = Counter()
     for computation in computations:
         for line in computation.lines.values():
@@ -213,7 +213,7 @@ def _dots(computations: Iterable[HloComputation]) -> tuple[Dot, ...]:
             names = line.rest.partition("operand_precision={")[2].partition("}")[0].split(",")
             precision = max(_PRECISIONS.index(name) if name in _PRECISIONS else 0 for name in names)
             counts[left, right, out, _PRECISIONS[precision]] += 1
-    return tuple(Dot(*key, count=count) for key, count in counts.items())
+    return tuple(DotGroup(*key, count=count) for key, count in counts.items())
 
 
 def _kernel(line: HloInstruction) -> str:
@@ -221,5 +221,5 @@ def _kernel(line: HloInstruction) -> str:
     target = line.rest.partition('custom_call_target="')[2].partition('"')[0]
     if line.op != "custom-call" or target not in KERNELS:
         return ""
-    op_name = parse_pairs(line.rest.partition(", metadata={")[2]).get("op_name", "/")
+    op_name = parse_hlo_pairs(line.rest.partition(", metadata={")[2]).get("op_name", "/")
     return target if "/" in op_name else ""

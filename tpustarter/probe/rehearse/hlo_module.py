@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
-from tpustarter.probe.rehearse.collectives import HloInstruction, parse_lines
-from tpustarter.probe.rehearse.hlo_text import measure_shape, parse_pairs
+from tpustarter.probe.rehearse.collectives import HloInstruction, parse_instructions
+from tpustarter.probe.rehearse.hlo_text import count_shape_bytes, parse_hlo_pairs
 
 KEYS = {
     "StackFrames": "stack_frame_id",
@@ -45,20 +45,20 @@ Tables = Mapping[str, Mapping[str, Mapping[str, str]]]
 
 def parse_computation(body: Iterable[str]) -> HloComputation:
     """Parse a computation from its lines."""
-    lines = parse_lines(body)
+    lines = parse_instructions(body)
     return HloComputation(lines, next(reversed(lines.values()), NOTHING))
 
 
 def parse_arrays(line: HloInstruction, text: str) -> Iterator[HloArray]:
     """Yield the arrays in a shape, as results of an instruction."""
     for leaf, match in enumerate(_ARRAY.finditer(text)):
-        if (size := measure_shape(match[0])) is not None:
+        if (size := count_shape_bytes(match[0])) is not None:
             yield HloArray(line, leaf, match[0], *size)
 
 
 def find_source_line(rest: str, tables: Tables) -> tuple[str, str]:
     """Return the source operation and the `file:line` of an instruction."""
-    fields = parse_pairs(rest.partition(", metadata={")[2])
+    fields = parse_hlo_pairs(rest.partition(", metadata={")[2])
     for section, key in KEYS.items():
         fields |= tables.get(section, {}).get(fields.get(key, ""), {})
     file = fields.get("", "") or fields.get("source_file", "")

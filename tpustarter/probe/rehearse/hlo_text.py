@@ -18,8 +18,8 @@ _SPACE = re.compile(r"S\((\d{1,9})\)")
 _PAIR = re.compile(r' ?(?:(\w+)=)?(?:"([^"\\]*(?:\\.[^"\\]*)*)"|(\d+)|\{[^{}]*\})')
 
 
-def parse_pairs(text: str) -> dict[str, str]:
-    """Parse the pairs at the start of a text, `key=1 key="text"`; a key may be missing."""
+def parse_hlo_pairs(text: str) -> dict[str, str]:
+    """Parse the pairs that a string begins with: `key=1 key="text"`. A key may be missing."""
     values: dict[str, str] = {}
     match = _PAIR.match(text)
     while match:
@@ -28,7 +28,7 @@ def parse_pairs(text: str) -> dict[str, str]:
     return values
 
 
-def measure_shape(shape_and_layout: str) -> tuple[int, int] | None:
+def count_shape_bytes(shape_and_layout: str) -> tuple[int, int] | None:
     """Return a shape's bytes without and with padding, or None for an unknown layout.
 
     A layout lists the dimensions from minor to major. The first tile splits the most minor

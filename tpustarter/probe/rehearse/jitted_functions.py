@@ -78,8 +78,8 @@ def is_array(value: object) -> TypeGuard[ArrayLike]:
     return hasattr(value, "shape") and hasattr(value, "dtype")
 
 
-def format_type(value: ArrayLike) -> str:
-    """Return an array's type in HLO notation: `f32[8,128]`.
+def format_hlo_type(value: ArrayLike) -> str:
+    """Return an array's type in HLO notation, such as `f32[8,128]`.
 
     A type that JAX narrows to 32 bits is named as it is compiled: NumPy's `int64` is `s32`.
     """
@@ -87,11 +87,11 @@ def format_type(value: ArrayLike) -> str:
     kind = str(value.dtype)
     if jax is not None and not jax.config.jax_enable_x64:
         kind = _NARROWED.get(kind, kind)
-    return f"{format_kind(kind)}[{','.join(str(size) for size in value.shape)}]"
+    return f"{format_element_type(kind)}[{','.join(str(size) for size in value.shape)}]"
 
 
-def format_kind(kind: object) -> str:
-    """Return an element type in HLO notation: `bf16` for `bfloat16`."""
+def format_element_type(kind: object) -> str:
+    """Return an element type in HLO notation, such as `bf16` for `bfloat16`."""
     return re.sub(r"^(bfloat|float|int|uint|complex)(?=\d)", _abbreviation, str(kind))
 
 

@@ -9,7 +9,7 @@ from collections.abc import Generator
 from pathlib import Path
 from types import ModuleType
 
-from tpustarter.probe.events import EndFields, OptionalEndFields
+from tpustarter.probe.events import EndEventFields, OptionalEndEventFields
 from tpustarter.probe.finding import error_message, missing_module_fields, shorten_for_json
 
 CALLS_BACK = "it calls back into Python (`jax.debug.print` or a callback), which is not lowered"
@@ -20,10 +20,10 @@ _TPU_LOWERING = "/jax/_src/pallas/mosaic/"
 """JAX's folder of code that lowers kernels for a TPU, and refuses what a TPU cannot do."""
 
 
-class RequestError(Exception):
-    """A request that cannot be met in this Python, whatever the user's code does."""
+class UnmetRequestError(Exception):
+    """Raised if this Python cannot meet a request, whatever the user's code does."""
 
-    def __init__(self, text: str, facts: OptionalEndFields | None = None) -> None:
+    def __init__(self, text: str, facts: OptionalEndEventFields | None = None) -> None:
         """Store the text, and the obstacle as fields of the `end` event.
 
         Args:
@@ -32,7 +32,7 @@ class RequestError(Exception):
                 make a type half as wide.
         """
         super().__init__(text)
-        self.facts: OptionalEndFields = facts or {}
+        self.facts: OptionalEndEventFields = facts or {}
 
 
 @contextlib.contextmanager
@@ -63,23 +63,23 @@ def is_refusal(error: BaseException) -> bool:
     return isinstance(error, NotImplementedError) or (in_lowering and kernel)
 
 
-def make_end_fields(error: BaseException, path: Path, more: str = "") -> EndFields:
+def make_end_fields(error: BaseException, path: Path, more: str = "") -> EndEventFields:
     """Return the fields of the `end` event for an exception; `more` is appended to its text."""
-    facts: OptionalEndFields = (
-        error.facts if isinstance(error, RequestError) else {**missing_module_fields(error)}
+    facts: OptionalEndEventFields = (
+        error.facts if isinstance(error, UnmetRequestError) else {**missing_module_fields(error)}
     )
     detail = describe_error_with_line(error, path) + more
     return {
         "outcome": "exception",
         "detail": detail,
-        "place": find_error_place(error, path),
+        "place": find_user_line(error, path),
         **facts,
     }
 
 
-def find_error_place(error: BaseException, path: Path) -> str:
+def find_user_line(error: BaseException, path: Path) -> str:
     """Return the last line of the user's file in an error's traceback: `train.py:12`, or ""."""
-    if isinstance(error, RequestError):
+    if isinstance(error, UnmetRequestError):
         return ""
     if isinstance(error, SyntaxError) and error.filename == str(path):
         return f"{path.name}:{error.lineno}"
@@ -90,15 +90,15 @@ def find_error_place(error: BaseException, path: Path) -> str:
 
 def describe_error_with_line(error: BaseException, path: Path) -> str:
     """Return an exception as one line, with the last line of the user's file it came through."""
-    if isinstance(error, RequestError):
+    if isinstance(error, UnmetRequestError):
         return shorten_for_json(str(error))
     kind = type(error).__name__
     if isinstance(error, SyntaxError) and error.filename == str(path):
         column = f" (column {error.offset})" if error.offset else ""
-        return shorten_for_json(f"{find_error_place(error, path)}: {kind}: {error.msg}{column}")
+        return shorten_for_json(f"{find_user_line(error, path)}: {kind}: {error.msg}{column}")
     frames = traceback.extract_tb(error.__traceback__)
     own = [frame for frame in frames if frame.filename == str(path)]
-    where = f"{find_error_place(error, path)}: " if own else ""
+    where = f"{find_user_line(error, path)}: " if own else ""
     text = (error_message(error).splitlines() or [""])[0]
     if "different from the lowering platform" in text:
         return shorten_for_json(f"{where}{CALLS_BACK}")

@@ -46,7 +46,7 @@ TYPES = {
     "f8e5m2": "float8_e5m2",
     "f8e4m3b11fnuz": "float8_e4m3b11fnuz",
 }
-"""NumPy's names of types, by their short names in HLO (and `i8` for `s8`)."""
+"""NumPy's names of types, keyed by their short names in HLO (and `i8` for `s8`)."""
 _NAMES = {**TYPES, **{name: name for name in TYPES.values()}}
 _SCALAR = re.compile(rf"\b({'|'.join(_NAMES)})\[\s*\]")
 _LARGEST = 2**31 - 1
@@ -55,8 +55,8 @@ _MOST_TEXT = 1000
 
 
 @dataclass(frozen=True)
-class WrittenArgument:
-    """An argument that is not one array: a literal, a name of the user's file, or a call."""
+class PythonArgument:
+    """An argument that is not one array: a literal, a name in the user's file, or a call."""
 
     text: str
     value: ast.expr
@@ -72,7 +72,7 @@ class WrittenArgument:
         return _dotted(inner).partition(".")[0]
 
 
-def parse_written(text: str) -> WrittenArgument | None:
+def parse_python_argument(text: str) -> PythonArgument | None:
     """Parse a typed argument; return None if it is neither a value nor a call."""
     typed = text.strip()
     if not typed or len(typed) > _MOST_TEXT or typed in _NAMES:
@@ -89,14 +89,14 @@ def parse_written(text: str) -> WrittenArgument | None:
         value, by_name = keyword.value, keyword.arg or ""
         if not by_name or not _is_value(value):
             return None
-        return WrittenArgument(typed, value, by_name)
+        return PythonArgument(typed, value, by_name)
     (value,) = call.args
     spread = isinstance(value, ast.Starred)
     inner = value.value if isinstance(value, ast.Starred) else value
     # A list is a shape without a type, and a bare subscript is a plain array.
     if isinstance(inner, ast.Subscript | ast.List | ast.Set | ast.Dict) or not _is_value(inner):
         return None
-    return WrittenArgument(typed, inner, spread=spread)
+    return PythonArgument(typed, inner, spread=spread)
 
 
 def _is_value(node: ast.expr) -> bool:
@@ -134,28 +134,28 @@ def _array(node: ast.expr) -> tuple[str, tuple[int, ...]] | None:
 
 
 TypedArgument = tuple[str, Sequence[int]] | str
-"""An array's type and shape, or the text of a `WrittenArgument`; JSON makes a tuple a list."""
+"""An array's type and shape, or the text of a `PythonArgument`; JSON makes a tuple a list."""
 
 
-def list_types(arguments: Sequence[TypedArgument]) -> Iterator[str]:
+def list_argument_dtypes(arguments: Sequence[TypedArgument]) -> Iterator[str]:
     """Yield NumPy's name of the type of each array in a command's arguments."""
     for argument in arguments:
         if not isinstance(argument, str):
             yield argument[0]
             continue
-        written = parse_written(argument)
+        written = parse_python_argument(argument)
         for node in ast.walk(written.value) if written else ():
             if isinstance(node, ast.Subscript) and (array := _array(node)):
                 yield array[0]
 
 
-def make_call(
+def bind_arguments(
     jax: ModuleType,
     file: object,
     function: Callable[..., object],
     arguments: Sequence[TypedArgument],
 ) -> tuple[Callable[..., object], list[object], dict[str, object], list[str]]:
-    """Return the function, its arguments by position and by name, and notes on them.
+    """Return a function, the values for its parameters by position and by name, and notes.
 
     For a plain function, values other than arrays are bound in the function that is returned. A
     jitted function gets them as arguments, because it declares itself which of them are static.
@@ -164,7 +164,7 @@ def make_call(
         jax: The module `jax`.
         file: The module of the user's file.
         function: The named function.
-        arguments: For each, a pair of type and shape, or the text of a `WrittenArgument`.
+        arguments: For each, a pair of type and shape, or the text of a `PythonArgument`.
     """
     values: list[object] = []
     named: dict[str, object] = {}
@@ -175,7 +175,7 @@ def make_call(
             kind, shape = argument
             values.append(jax.ShapeDtypeStruct(tuple(shape), kind))
             continue
-        written = parse_written(argument)
+        written = parse_python_argument(argument)
         if written is None:
             raise ValueError(f"the argument `{argument}` cannot be read")
         value = _make(jax, file, written.value)

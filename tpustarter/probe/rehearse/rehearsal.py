@@ -18,7 +18,7 @@ from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
 
-from tpustarter.probe.events import EndFields
+from tpustarter.probe.events import EndEventFields
 from tpustarter.probe.finding import describe_error, error_message, shorten_for_json
 from tpustarter.probe.rehearse import donation, hlo, lowering_errors
 from tpustarter.probe.rehearse.jax_types import (
@@ -66,7 +66,7 @@ def load_topology(topology: TopologyFields) -> None:
         _topology_devices(topology, ask=True)
 
 
-def compile_programs(command: CompileCommand, emit: Emit) -> EndFields:
+def compile_programs(command: CompileCommand, emit: Emit) -> EndEventFields:
     """Compile the programs of one source for one TPU, emitting a `rehearsed` event for each."""
     # A compiler set to continue when memory runs out does not report the limit.
     devices = _topology_devices(command["topology"], ask="only" not in command)
@@ -160,7 +160,7 @@ class _Donating:
         """
         from tpustarter.probe.rehearse import stablehlo_compiler
 
-        undonated, results = stablehlo_compiler.list_undonated(self.text)
+        undonated, results = stablehlo_compiler.list_undonated_types(self.text)
         numbers = [*undonated]
         matching = donation.list_donatable([*undonated.values()], results)
         donated = [numbers[one] for one in matching]
@@ -403,7 +403,7 @@ def _facts(executable: Executable, lowered: _Lowered) -> dict[str, object]:
     undonated = None
     if lowered.donating and read.complete:
         header = text.partition("\n")[0]
-        undonated = donation.find_undonated(header, read, lowered.names(), needed)
+        undonated = donation.find_undonated_arguments(header, read, lowered.names(), needed)
     seconds, why = _model_seconds(cost, read, lowered.devices)
     values = sorted(
         (*read.arguments, *read.outputs, *read.values), key=lambda value: -value.laid_out_bytes
@@ -443,7 +443,7 @@ def _read_memory(executable: Executable) -> tuple[dict[str, int], int]:
     return memory, sum(memory.values()) - 2 * memory["aliased"]
 
 
-def count_written_bytes(outputs: Sequence[hlo.HloValue], shares: Mapping[str, float]) -> float:
+def count_written_bytes(outputs: Sequence[hlo.HloBuffer], shares: Mapping[str, float]) -> float:
     """Return the fewest bytes that one device has to write, or 0 if unknown.
 
     Args:
@@ -468,7 +468,7 @@ def _temporaries(stats: MemoryStats) -> int:
     return total - getattr(stats, "indefinite_allocations", 0)
 
 
-def _buffer_fields(value: hlo.HloValue) -> dict[str, object]:
+def _buffer_fields(value: hlo.HloBuffer) -> dict[str, object]:
     # The line that torch_xla records is only that of PyTorch's own dispatcher.
     fields = asdict(replace(value, source="") if _TORCH in value.source else value)
     return {"asked_bytes" if name == "unpadded_bytes" else name: fields[name] for name in fields}

@@ -177,7 +177,7 @@ class RequiredExportedFields(OptionalExportedFields):
 
 @final
 class ExportedFields(RequiredExportedFields):
-    """The fields of a lowered program; its keys distinguish it from `RefusedFields`."""
+    """The fields of a lowered program. Their names distinguish them from `RefusedFields`."""
 
 
 class OptionalRefusedFields(TypedDict, total=False):
@@ -198,7 +198,7 @@ class RequiredRefusedFields(OptionalRefusedFields):
 
 @final
 class RefusedFields(RequiredRefusedFields):
-    """The fields of a program not lowered; its keys distinguish it from `ExportedFields`."""
+    """The fields of a program not lowered. Their names distinguish them from `ExportedFields`."""
 
 
 LoweredFields = ExportedFields | RefusedFields
@@ -222,7 +222,7 @@ class RehearsedEvent(TypedDict):
     result: Mapping[str, object]
 
 
-class ReadyEvent(TypedDict):
+class FrameworkLoadedEvent(TypedDict):
     """The framework is loaded, and the user's file is about to run."""
 
     event: Literal["ready"]
@@ -241,7 +241,7 @@ class LoweringEvent(CheckField):
     program: str
 
 
-class ProgramHead(CheckField):
+class ProgramEventFields(CheckField):
     """A program of a file (`exported`), or of a script that calls it (`met`), and its TPUs."""
 
     event: Literal["exported", "met"]
@@ -250,12 +250,12 @@ class ProgramHead(CheckField):
 
 
 @final
-class ExportedEvent(ProgramHead, RequiredExportedFields):
+class ExportedEvent(ProgramEventFields, RequiredExportedFields):
     """A program was lowered."""
 
 
 @final
-class RefusedEvent(ProgramHead, RequiredRefusedFields):
+class RefusedEvent(ProgramEventFields, RequiredRefusedFields):
     """A program could not be lowered."""
 
 
@@ -296,7 +296,7 @@ ProgramEvent = ExportedEvent | RefusedEvent
 RehearsalEvent = (
     CompilingEvent
     | RehearsedEvent
-    | ReadyEvent
+    | FrameworkLoadedEvent
     | LoweringEvent
     | ProgramEvent
     | WarningEvent
@@ -307,7 +307,7 @@ Emit = Callable[[RehearsalEvent], None]
 """Sends an event to the process that sent the command."""
 
 
-def make_program_event(head: ProgramHead, fields: LoweredFields) -> ProgramEvent:
+def make_program_event(head: ProgramEventFields, fields: LoweredFields) -> ProgramEvent:
     """Return the event for a program that was lowered, or for one that could not be."""
     if "error" in fields:
         return {**head, **fields}

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from tpustarter.machine.machine import cut_text
-from tpustarter.probe.events import EndFields
+from tpustarter.probe.events import EndEventFields
 from tpustarter.probe.finding import shorten_for_json
 from tpustarter.probe.rehearse import device_queries, exports, jitted_functions, lowering_errors
 from tpustarter.probe.rehearse.device_queries import PatchedDeviceQueries
@@ -34,7 +34,7 @@ from tpustarter.probe.rehearse.rehearsal_messages import (
     Emit,
     JitCallSiteFields,
     LoweringTargetFields,
-    ProgramHead,
+    ProgramEventFields,
     ScriptCommand,
     make_program_event,
 )
@@ -50,7 +50,7 @@ MOST_KNOWN = 1000
 MOST_TEXT = 120
 
 
-def rehearse_script(command: ScriptCommand, emit: Emit) -> EndFields:
+def rehearse_script(command: ScriptCommand, emit: Emit) -> EndEventFields:
     """Run `path` with `argv`, emitting `met` for each set of shapes and `called` at the end.
 
     The script ends before call `most_calls` of a jitted function is computed, or after `most_s`
@@ -233,7 +233,7 @@ class JitWatch:
             return set()
 
     def find_function(self, fun: object) -> JitCallSite:
-        """Return the record of a function's place in the source, and count one `jit` of it."""
+        """Return the record of the function at one source line, and count one `jit` of it."""
         name, where = _place(fun, self._script.parent)
         function = self.functions.setdefault((name, where), JitCallSite(name, where))
         function.made += 1
@@ -271,7 +271,7 @@ class JitWatch:
             job = watched.make_job(arguments, named)
         except Exception as error:  # noqa: BLE001  an error affects only this program
             text = lowering_errors.describe_error_with_line(error, self._script)
-            head: ProgramHead = {"event": "met", "program": title, "tpus": wanted}
+            head: ProgramEventFields = {"event": "met", "program": title, "tpus": wanted}
             self._emit({**head, "error": text, "refused": False, "notes": []})
             return
         for device, names in self._kinds.items():
@@ -458,7 +458,7 @@ def _leaf(leaf: object) -> str:
     sharding = getattr(leaf, "sharding", None)
     spread = getattr(sharding, "spec", "") if len(getattr(sharding, "device_set", ())) > 1 else ""
     weak = " weak" if getattr(leaf, "weak_type", False) else ""
-    return f"{jitted_functions.format_type(leaf)}{weak}{' ' * bool(spread)}{spread}"
+    return f"{jitted_functions.format_hlo_type(leaf)}{weak}{' ' * bool(spread)}{spread}"
 
 
 def _without_sharding(leaf: ArrayLike) -> object:

@@ -154,8 +154,8 @@ def _has_shardy(shardings: list[list[str]]) -> bool:
     return names != {"mhlo.sharding"}
 
 
-def list_undonated(artifact: bytes) -> tuple[dict[int, str], list[str]]:
-    """Return the types of the undonated arguments, by index, and of all results."""
+def list_undonated_types(artifact: bytes) -> tuple[dict[int, str], list[str]]:
+    """Return the undonated arguments' types, keyed by argument index, and all results' types."""
     with _read_module(artifact) as module:
         main = _main(module)
         inputs = [str(kind) for kind in main.type.inputs]

@@ -18,14 +18,14 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, Protocol, TypeVar
 
-from tpustarter.probe.events import EndFields
+from tpustarter.probe.events import EndEventFields
 from tpustarter.probe.rehearse import lowering_errors, torch_module
 from tpustarter.probe.rehearse.rehearsal_messages import (
     CheckField,
     Emit,
     LowerCommand,
     LoweredFields,
-    ProgramHead,
+    ProgramEventFields,
     make_program_event,
 )
 from tpustarter.probe.rehearse.torch_module import (
@@ -81,7 +81,7 @@ class TracedOutputs:
 
     outputs: Tensors
     replaced: dict[int, int] = field(default_factory=dict[int, int])
-    """Index in `outputs`, by the id of the tensor that it replaces."""
+    """Index in `outputs`, keyed by the id of the tensor that it replaces."""
 
 
 Program = tuple[str | None, str, Callable[[], TracedOutputs]]
@@ -90,7 +90,7 @@ Program = tuple[str | None, str, Callable[[], TracedOutputs]]
 
 def lower_programs(
     command: LowerCommand, emit: Emit, load: Callable[[], Callable[..., object]]
-) -> EndFields:
+) -> EndEventFields:
     """Lower a file's module, or the programs of checks, once for all TPUs.
 
     Emits `ready`, then `lowering` and `exported` for each program, as `user_file` does.
@@ -108,7 +108,7 @@ def lower_programs(
             of_check: CheckField = {} if check is None else {"check": check}
             emit({"event": "lowering", "program": name, **of_check})
             fields = _lowered(tracing, Path(command["folder"]) / f"torch-{number}.mlirbc", path)
-            head: ProgramHead = {
+            head: ProgramEventFields = {
                 "event": "exported",
                 "program": name,
                 "tpus": list(command["tpus"]),
@@ -149,7 +149,7 @@ def _lowered(tracing: Callable[[], TracedOutputs], file: Path, own: Path) -> Low
             text = text.replace(f"{name}: ", "")
         return {
             "error": text,
-            "place": lowering_errors.find_error_place(error, own),
+            "place": lowering_errors.find_user_line(error, own),
             "refused": refused,
             "notes": [torch_module.describe_versions("torch_xla")],
         }
@@ -235,7 +235,7 @@ def _train_step(made: MadeModule) -> TracedOutputs:
         optimizer = _started(made)
         states = _states(made.module, optimizer)
         before = [_id(tensor) for tensor in states]
-        loss = torch_module.find_loss(made.module(*made.arguments, **made.named))
+        loss = torch_module.make_scalar_loss(made.module(*made.arguments, **made.named))
         loss.backward()
         optimizer.step()
         optimizer.zero_grad(set_to_none=True)

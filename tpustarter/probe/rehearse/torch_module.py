@@ -22,7 +22,7 @@ from importlib import metadata
 from typing import Any, Protocol, TypeGuard
 
 from tpustarter.machine import frameworks
-from tpustarter.probe.rehearse.lowering_errors import RequestError
+from tpustarter.probe.rehearse.lowering_errors import UnmetRequestError
 
 LEARNING_RATE = 1e-3
 
@@ -153,14 +153,14 @@ def choose_lowerer(asked: str) -> str:
         asked: One of `frameworks.LOWERERS`, or `torch` for the one that is installed.
 
     Raises:
-        RequestError: The library is not installed, or torchax is installed next to torch_xla.
+        UnmetRequestError: The library is not installed, or torchax is installed next to torch_xla.
     """
     installed = [name for name in frameworks.LOWERERS if _version(name)]
     if asked == "torch" and installed:
         return installed[0]
     if asked in installed:
         if asked == "torchax" and "torch_xla" in installed:
-            raise RequestError(
+            raise UnmetRequestError(
                 "torch_xla and torchax are both installed here, and the wheel of torch_xla brings "
                 "a folder `torchax` that takes the place of the other one: each needs an "
                 "environment of its own"
@@ -171,7 +171,7 @@ def choose_lowerer(asked: str) -> str:
     if asked == "torchax" and installed:
         more = ": the folder `torchax` here belongs to torch_xla"
     missing = "torch_xla" if asked == "torch" else asked
-    raise RequestError(f"this Python has no {names}{more}", {"missing_lowerer": missing})
+    raise UnmetRequestError(f"this Python has no {names}{more}", {"missing_lowerer": missing})
 
 
 def describe_versions(name: str) -> str:
@@ -214,7 +214,7 @@ def call_module_function(function: Callable[..., object], name: str) -> MadeModu
     return MadeModule(module, arguments, named, optimizer or _adamw)
 
 
-def find_loss(output: object) -> Tensor:
+def make_scalar_loss(output: object) -> Tensor:
     """Return an output's scalar loss: its `loss`, itself, or the sum of its tensors' means."""
     loss: Any = output.get("loss") if _is_mapping(output) else getattr(output, "loss", None)
     if loss is None:

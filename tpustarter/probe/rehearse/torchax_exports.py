@@ -58,7 +58,7 @@ class _Module:
 
         def loss(weights: object, buffers: object, key: object, inputs: object) -> object:
             with self._env.override_property(prng=key):
-                return self._called(torch_module.find_loss, weights, buffers, inputs)
+                return self._called(torch_module.make_scalar_loss, weights, buffers, inputs)
 
         def train_step(
             weights: object, buffers: object, state: object, key: object, inputs: object

@@ -11,7 +11,7 @@ from types import ModuleType
 from typing import Any
 
 from tpustarter.machine.machine import cut_text
-from tpustarter.probe.events import EndFields
+from tpustarter.probe.events import EndEventFields
 from tpustarter.probe.rehearse import (
     device_queries,
     exports,
@@ -26,7 +26,7 @@ from tpustarter.probe.rehearse.rehearsal_messages import (
     Emit,
     LowerCommand,
     LoweredFields,
-    ProgramHead,
+    ProgramEventFields,
     make_program_event,
 )
 
@@ -42,7 +42,7 @@ _WHILE_LOADED = (
 )
 
 
-def lower_programs(command: LowerCommand, emit: Emit) -> EndFields:
+def lower_programs(command: LowerCommand, emit: Emit) -> EndEventFields:
     """Lower the function, module or programs of a user's file.
 
     Emits `ready` just before the file runs, then `lowering` and `exported` for each program.
@@ -50,7 +50,7 @@ def lower_programs(command: LowerCommand, emit: Emit) -> EndFields:
     path = Path(command["file"])
     try:
         route = torch_module.choose_lowerer(command["torch"]) if command["torch"] else ""
-    except lowering_errors.RequestError as error:
+    except lowering_errors.UnmetRequestError as error:
         return lowering_errors.make_end_fields(error, path)
     if route == "torch_xla":
         from tpustarter.probe.rehearse import torch_exports
@@ -184,7 +184,7 @@ class _File:
                     *made,
                     *fields["notes"],
                 ]
-                head: ProgramHead = {
+                head: ProgramEventFields = {
                     "event": "exported",
                     "program": title,
                     "tpus": names if queries.kind else wanted,
@@ -226,8 +226,8 @@ class _File:
             return
         if count is None:
             wanted = self._command["arguments"]
-            _refuse_narrowing(self._jax, program_arguments.list_types(wanted))
-            function, values, named, notes = program_arguments.make_call(
+            _refuse_narrowing(self._jax, program_arguments.list_argument_dtypes(wanted))
+            function, values, named, notes = program_arguments.bind_arguments(
                 self._jax, self._module, self._function, wanted
             )
             yield self._command["name"], LoweringJob(function, values, named), notes
@@ -250,7 +250,7 @@ class _File:
         by_name = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
         takes_any = inspect.Parameter.VAR_KEYWORD in kinds.values()
         if wanted and kinds.get(wanted) not in by_name and not takes_any:
-            raise lowering_errors.RequestError(f"`{named}` has no parameter `{wanted}`")
+            raise lowering_errors.UnmetRequestError(f"`{named}` has no parameter `{wanted}`")
         return {wanted: self._command["size"]} if wanted else {}
 
 
@@ -263,7 +263,7 @@ def make_unique_title(title: str, longer: str, titles: Collection[str]) -> str:
 def _types(jax: ModuleType, arguments: object) -> str:
     leaves = jax.tree_util.tree_leaves(arguments)
     text = ", ".join(
-        jitted_functions.format_type(leaf)
+        jitted_functions.format_hlo_type(leaf)
         if jitted_functions.is_array(leaf)
         else type(leaf).__name__
         for leaf in leaves
@@ -277,7 +277,7 @@ def _refuse_narrowing(jax: ModuleType, kinds: Iterable[str]) -> None:
         if kind.endswith(("64", "128")) and kind != "complex64" and not jax.config.jax_enable_x64:
             hint = "set JAX_ENABLE_X64=1, or ask for the narrower type"
             text = f"{kind} is asked for, and 64-bit types are off: {hint}"
-            raise lowering_errors.RequestError(text, {"narrows": True})
+            raise lowering_errors.UnmetRequestError(text, {"narrows": True})
 
 
 def _load(path: Path) -> ModuleType:

@@ -18,7 +18,7 @@ import time
 from collections.abc import Callable, Collection
 from typing import TypeGuard
 
-from tpustarter.probe.slice.host_place import HostPlace
+from tpustarter.probe.slice.host_position import HostPosition
 from tpustarter.probe.slice.messages import ArrivalAnswer, ArrivalFacts
 
 PATH = "/tpustarter/arrive"
@@ -105,7 +105,7 @@ class Roster:
         return not self.missing and not self.strangers
 
     def everyone(self) -> list[ArrivalFacts]:
-        """Return the facts of all arrivals: the hosts by number, then strangers."""
+        """Return the facts of all arrivals: those of the hosts by number, then strangers'."""
         return [*(self.members[number] for number in sorted(self.members)), *self.strangers]
 
     def close(self, *, goes_on: bool, code: int) -> None:
@@ -122,7 +122,7 @@ class Roster:
 
 
 @contextlib.contextmanager
-def receive_host_facts(place: HostPlace, own: ArrivalFacts, timeout_s: float, waiting: Waiting):
+def receive_host_facts(place: HostPosition, own: ArrivalFacts, timeout_s: float, waiting: Waiting):
     """Receive the other hosts' facts on host 0, yielding the roster when the wait is over.
 
     When the block is left, the other hosts have their answer and the port is free again.
@@ -206,7 +206,7 @@ _TYPES: dict[str, type | tuple[type, ...]] = {
 
 
 def _are_facts(body: object) -> TypeGuard[ArrivalFacts]:
-    # Data from the network is used only in the form that `collect_facts` gives it.
+    # Data from the network is used only in the form that `collect_host_facts` gives it.
     return _is_object(body) and all(
         isinstance(body.get(name), kind) for name, kind in _TYPES.items()
     )
@@ -217,7 +217,7 @@ def _is_object(body: object) -> TypeGuard[dict[str, object]]:
 
 
 def send_host_facts(
-    place: HostPlace, own: ArrivalFacts, timeout_s: float, failing: Failing
+    place: HostPosition, own: ArrivalFacts, timeout_s: float, failing: Failing
 ) -> ArrivalAnswer:
     """Send this host's facts to host 0 until it answers, and return the answer.
 
@@ -249,7 +249,7 @@ def send_host_facts(
     raise failure
 
 
-def _post(place: HostPlace, own: ArrivalFacts, left_s: float) -> ArrivalAnswer:
+def _post(place: HostPosition, own: ArrivalFacts, left_s: float) -> ArrivalAnswer:
     connection = http.client.HTTPConnection(
         place.name, place.port, timeout=max(0.1, min(CONNECT_S, left_s))
     )

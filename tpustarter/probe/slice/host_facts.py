@@ -9,7 +9,7 @@ import sys
 import time
 
 from tpustarter.machine import frameworks, host
-from tpustarter.probe.slice.host_place import HostPlace
+from tpustarter.probe.slice.host_position import HostPosition
 from tpustarter.probe.slice.messages import CollectedFacts
 from tpustarter.probe.target import target
 
@@ -37,7 +37,7 @@ OWN = (
 """Those of them that may differ between hosts."""
 
 
-def collect_facts(place: HostPlace) -> CollectedFacts:
+def collect_host_facts(place: HostPosition) -> CollectedFacts:
     """Return the facts that this host sends: short text and numbers, ready for JSON."""
     machine = host.Machine(root=target().root, uid=target().uid)
     metadata = host.metadata(machine)

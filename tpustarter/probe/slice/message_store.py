@@ -12,7 +12,7 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import Protocol
 
-from tpustarter.probe.slice.host_place import HostPlace
+from tpustarter.probe.slice.host_position import HostPosition
 from tpustarter.probe.slice.messages import (
     CheckCommand,
     CheckRecord,
@@ -28,7 +28,7 @@ HEARTBEAT_S = 90
 FOR_EVER_MS = 7 * 24 * 3600 * 1000
 
 
-def connect_hosts(place: HostPlace, timeout_s: float) -> None:
+def connect_hosts(place: HostPosition, timeout_s: float) -> None:
     """Connect this host with all others, blocking until they have joined.
 
     Raises whatever JAX raises.
@@ -64,12 +64,12 @@ def wait_for_command(key: str) -> CheckCommand | EndCommand:
 
 
 def read_results(number: int) -> dict[str, CheckRecord]:
-    """Return a check's results so far, by host number."""
+    """Return a check's results so far, keyed by host number."""
     return {host: json.loads(text) for host, text in _read_folder(f"result/{number}")}
 
 
 def read_heartbeats() -> dict[str, HeartbeatMessage]:
-    """Return the last heartbeat of each host, by host number."""
+    """Return each host's last heartbeat, keyed by host number."""
     return {host: json.loads(text) for host, text in _read_folder("alive")}
 
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Literal, TypedDict
 
-from tpustarter.probe.commands import CheckNeeds
+from tpustarter.probe.commands import CheckNeeds, RunCheckOptions
 from tpustarter.probe.events import CheckEvent, EmitCheckEvent, EndEvent, HostField
 
 
-class CheckFields(TypedDict):
+class CheckFields(RunCheckOptions):
     """The fields of a check that are sent to every host."""
 
     id: str
@@ -51,7 +51,7 @@ class CheckRecord(TypedDict):
 
 
 class HeartbeatMessage(TypedDict):
-    """A host's heartbeat: its count, and the number of the check that the host is running."""
+    """A host's heartbeat: how many it has sent, and the check that the host is running."""
 
     count: int
     at: int
@@ -91,15 +91,15 @@ class ArrivalAnswer(TypedDict):
     missing: list[int]
 
 
-class SlicePlace(TypedDict, total=False):
-    """The part of a host's place that the user gave; JAX detects the rest."""
+class GivenHostPosition(TypedDict, total=False):
+    """The part of a host's position that the user gave. JAX detects the rest."""
 
     coordinator: str | None
     hosts: int | None
     host: int | None
 
 
-class SliceCommand(SlicePlace):
+class SliceCommand(GivenHostPosition):
     """The command that begins a host's part in a run, sent by the app or `standalone_host.py`."""
 
     do: Literal["slice"]
@@ -132,15 +132,15 @@ class StandaloneSliceFields(TypedDict):
     wait_s: float
 
 
-class NoPlaceEvent(HostField):
-    """The host does not know its place in the run."""
+class UnknownPositionEvent(HostField):
+    """The host does not know its number or the coordinator."""
 
     event: Literal["no-place"]
     detail: str
 
 
-class PlacedEvent(TypedDict):
-    """The host knows its place."""
+class KnownPositionEvent(TypedDict):
+    """The host knows its number and the coordinator."""
 
     event: Literal["placed"]
     host: int
@@ -183,7 +183,7 @@ class ConnectingEvent(HostField):
     event: Literal["connecting"]
 
 
-class BlockedEvent(HostField):
+class CheckBlockedEvent(HostField):
     """A check is not run, because others before it failed."""
 
     event: Literal["blocked"]
@@ -223,7 +223,7 @@ class PortTakenEvent(HostField):
     detail: str
 
 
-class FollowedEvent(SliceVerdict, HostField):
+class HostFinishedEvent(SliceVerdict, HostField):
     """The run is over on this host."""
 
     event: Literal["followed"]
@@ -231,17 +231,17 @@ class FollowedEvent(SliceVerdict, HostField):
 
 SliceEvent = (
     CheckEvent
-    | NoPlaceEvent
-    | PlacedEvent
+    | UnknownPositionEvent
+    | KnownPositionEvent
     | UnreachedEvent
     | ArrivingEvent
     | ArrivedEvent
     | ConnectingEvent
-    | BlockedEvent
+    | CheckBlockedEvent
     | CheckedEvent
     | CheckedAllEvent
     | HostLostEvent
     | PortTakenEvent
-    | FollowedEvent
+    | HostFinishedEvent
 )
 Emit = Callable[[SliceEvent], None]

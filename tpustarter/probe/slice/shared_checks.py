@@ -13,7 +13,7 @@ from collections.abc import Mapping
 
 from tpustarter.probe.events import CheckEvent, EndEvent
 from tpustarter.probe.slice import message_store
-from tpustarter.probe.slice.host_place import HostPlace
+from tpustarter.probe.slice.host_position import HostPosition
 from tpustarter.probe.slice.messages import (
     ArrivalFacts,
     CheckFields,
@@ -57,7 +57,7 @@ class CheckRecorder:
 class Heartbeat:
     """The thread that sends this host's heartbeats, with the check that it is running."""
 
-    def __init__(self, place: HostPlace) -> None:
+    def __init__(self, place: HostPosition) -> None:
         self.at = -1
         """Number of the check that is running or ran last."""
         self._place = place
@@ -82,7 +82,7 @@ class Heartbeat:
         self._thread.join(ALIVE_S)
 
 
-def run_received_checks(place: HostPlace, emit: Emit, run_check: RunCheck) -> EndCommand:
+def run_received_checks(place: HostPosition, emit: Emit, run_check: RunCheck) -> EndCommand:
     """Run the checks that host 0 sends; return its last message, with the end of the run."""
     signs, number = Heartbeat(place), 0
     try:
@@ -101,10 +101,14 @@ def run_received_checks(place: HostPlace, emit: Emit, run_check: RunCheck) -> En
 
 
 class LeadingHost:
-    """Host 0 of a run; `members` has the facts of all hosts, by number."""
+    """Host 0 of a run. `members` has the facts of all hosts, keyed by host number."""
 
     def __init__(
-        self, place: HostPlace, members: Mapping[int, ArrivalFacts], emit: Emit, run_check: RunCheck
+        self,
+        place: HostPosition,
+        members: Mapping[int, ArrivalFacts],
+        emit: Emit,
+        run_check: RunCheck,
     ) -> None:
         self._place = place
         self._members = members
@@ -191,7 +195,7 @@ class LeadingHost:
 class _Watch:
     """The thread that watches the other hosts while host 0 runs a check."""
 
-    def __init__(self, place: HostPlace, number: int, check_id: str, emit: Emit) -> None:
+    def __init__(self, place: HostPosition, number: int, check_id: str, emit: Emit) -> None:
         self.is_here_done = False
         self._others = [str(host) for host in range(place.hosts) if host != place.host]
         self._number, self._id, self._emit = number, check_id, emit

@@ -27,14 +27,14 @@ from tpustarter.probe.rehearse.rehearsal_messages import (
     ProgramSource,
     TopologyFields,
 )
-from tpustarter.rehearsal.compile import memory_limit, memory_report
+from tpustarter.rehearsal.compile import host_memory_limit, memory_report
 from tpustarter.rehearsal.result_fields import FailedProgram, ResultFields
 from tpustarter.running.process import (
     END_WAIT_S,
     FINISH_WAIT_S,
     CappedLog,
-    GoneEvent,
     Probe,
+    ProbeGoneEvent,
     ProcessEvent,
 )
 
@@ -98,7 +98,7 @@ class CompileProgress:
 
     @property
     def title(self) -> str:
-        """The program, and the size that is compiled, if any."""
+        """The program's name, followed by the size if one is compiled for."""
         return f"{self.program}, {self.size}" if self.size else self.program
 
 
@@ -298,7 +298,7 @@ class Compiler:
                 self._probe.interrupt()
         return self._probe
 
-    def _end(self, *, gently: bool) -> GoneEvent | None:
+    def _end(self, *, gently: bool) -> ProbeGoneEvent | None:
         probe, self._probe = self._probe, None
         if probe is None:
             return None
@@ -346,7 +346,7 @@ def explain_compiler_exit(event: ProcessEvent, text: str) -> str:
     """Return the reason why the compiler's process ended unexpectedly."""
     if event["event"] != "gone":
         return "the compiler's process wrote something that is not an event"
-    if excess := memory_limit.format_excess(event):
+    if excess := host_memory_limit.format_memory_excess(event):
         return f"the compiler got no answer: {excess}"
     fatal = _FATAL.search(text)
     if fatal:
@@ -358,7 +358,7 @@ def explain_compiler_exit(event: ProcessEvent, text: str) -> str:
 
 def is_tpu_compiler_installed(machine: host.Machine) -> bool:
     """Return whether an environment with the TPU compiler is found without an explicit path."""
-    return any(True for _ in interpreters.find_with_libtpu(machine.env, Path.cwd()))
+    return any(True for _ in interpreters.find_pythons_with_libtpu(machine.env, Path.cwd()))
 
 
 def find_compiler(explicit: str | None, machine: host.Machine) -> Path:
@@ -371,12 +371,12 @@ def find_compiler(explicit: str | None, machine: host.Machine) -> Path:
         return interpreters.choose_interpreter(explicit, machine.env, Path.cwd(), option=OPTION)[
             0
         ].path
-    for interpreter in interpreters.find_with_libtpu(machine.env, Path.cwd()):
+    for interpreter in interpreters.find_pythons_with_libtpu(machine.env, Path.cwd()):
         return interpreter.path
-    raise make_missing_problem("no Python found here has the TPU compiler")
+    raise make_missing_compiler_problem("no Python found here has the TPU compiler")
 
 
-def make_missing_problem(what: str) -> Problem:
+def make_missing_compiler_problem(what: str) -> Problem:
     """Return the Problem for a missing JAX or libtpu."""
     return Problem(
         f"{what} (the packages `jax` and `libtpu`)",

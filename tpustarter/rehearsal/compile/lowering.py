@@ -13,7 +13,7 @@ from tpustarter.core import locations
 from tpustarter.core.json_values import as_type
 from tpustarter.core.problem import ExitCode, Problem
 from tpustarter.machine import pip_command, tpus
-from tpustarter.probe.events import EndEvent, OptionalEndFields
+from tpustarter.probe.events import EndEvent, OptionalEndEventFields
 from tpustarter.probe.rehearse.rehearsal_messages import (
     AliasedArtifactFields,
     CheckField,
@@ -23,7 +23,7 @@ from tpustarter.probe.rehearse.rehearsal_messages import (
     ProgramSource,
     RefusedEvent,
 )
-from tpustarter.rehearsal.compile import memory_limit
+from tpustarter.rehearsal.compile import host_memory_limit
 from tpustarter.rehearsal.programs import user_program
 from tpustarter.rehearsal.programs.rehearsal_request import ScriptLimit
 from tpustarter.rehearsal.programs.user_program import (
@@ -47,7 +47,7 @@ _PACKAGES = {
     "haiku": "dm-haiku",
     "tree": "dm-tree",
 }
-"""Packages whose name differs from their module's, by module."""
+"""Packages whose name differs from their module's, keyed by module."""
 _Opened = tuple[Probe, CappedLog]
 ScriptEvent = (
     LoweredProgram
@@ -371,7 +371,7 @@ def _place(event: RefusedEvent | EndEvent | None, session: ProbeSession) -> str:
 
 def _reason(event: ProcessEvent, session: ProbeSession) -> str:
     if event["event"] == "gone":
-        return memory_limit.explain_process_end(event)
+        return host_memory_limit.explain_process_end(event)
     if event["event"] != "end":
         return "its process wrote something that is not an event"
     return session.redact.redact_text(str(event.get("detail") or ""))
@@ -390,9 +390,9 @@ class LoweringProblem(Problem):
             python: The Python that lowers.
         """
         hint = None
-        facts: OptionalEndFields = end or {}
+        facts: OptionalEndEventFields = end or {}
         if lowerer := facts.get("missing_lowerer"):
-            hint = f"{torch_hint(str(lowerer))}; the one that was tried is `{python}`"
+            hint = f"{torch_install_hint(str(lowerer))}; the one that was tried is `{python}`"
         elif module := facts.get("missing_module"):
             hint = install_hint(str(module), str(python))
         summary = f"`{name}` cannot be lowered: {reason}"
@@ -403,7 +403,7 @@ class LoweringProblem(Problem):
         """True if JAX would make the type of an argument half as wide."""
 
 
-def torch_hint(name: str) -> str:
+def torch_install_hint(name: str) -> str:
     """Return the hint for a PyTorch module that no Python found can lower."""
     if name == "torchax":
         return (

@@ -15,7 +15,7 @@ _WAYS = (
 )
 
 
-def check_dimension(request: RehearsalRequest, code: UserFunction | None) -> None:
+def require_searchable_dimension(request: RehearsalRequest, code: UserFunction | None) -> None:
     """Verify that the dimension of a request can be searched.
 
     Raises:

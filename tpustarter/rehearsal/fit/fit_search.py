@@ -23,7 +23,7 @@ from tpustarter.rehearsal.compile.compiler import (
     RehearsalAnswer,
 )
 from tpustarter.rehearsal.compile.lowering import LoweringProblem, LoweringProcess
-from tpustarter.rehearsal.fit.size_search import SizeSearch, list_steps
+from tpustarter.rehearsal.fit.size_search import SizeSearch, list_step_sizes
 from tpustarter.rehearsal.programs.user_program import (
     LoweredProgram,
     ProgramWarning,
@@ -60,7 +60,7 @@ class FitJob:
 
 @dataclass(frozen=True)
 class _Program:
-    """A program of the user's file, by its index in it."""
+    """A program of the user's file, identified by its index in the file."""
 
     number: int
     name: str
@@ -136,7 +136,7 @@ def _list_programs(
     job: FitJob, process: LoweringProcess, topology: tpus.Topology
 ) -> Generator[Told, None, tuple[list[_Program], list[LoweredProgram]]]:
     # The first size must work; the smallest that also does is the step.
-    steps = list_steps(topology.devices, job.default)
+    steps = list_step_sizes(topology.devices, job.default)
     usual = job.default or steps[-1]
     lowered = yield from _lower(job, process, topology, usual)
     failed = [one for one in lowered if one.error]

@@ -104,8 +104,8 @@ class SizeSearch:
         return next((one for one in sizes if one <= most and one not in self._too_big), None)
 
 
-def list_steps(devices: int, default: int) -> list[int]:
-    """Return step sizes to try, smallest first: a batch must be divisible by the mesh's axes.
+def list_step_sizes(devices: int, default: int) -> list[int]:
+    """Return the step sizes to try, smallest first; a mesh's axes must divide a batch.
 
     Args:
         devices: Number of devices.

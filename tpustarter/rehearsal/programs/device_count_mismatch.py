@@ -32,7 +32,7 @@ def find_device_count_mismatch(
 
 
 def describe_missing_answers(results: Sequence[ResultFields], names: Sequence[str]) -> list[str]:
-    """Describe the programs without an answer for some of these TPUs, in lines by size."""
+    """Describe the programs without an answer for some TPUs, a line per pair of device counts."""
     together: dict[tuple[str, int, int], tuple[list[str], list[str]]] = {}
     for check, program in dict.fromkeys((one["check"], one["program"]) for one in results):
         siblings = [one for one in results if one["check"] == check]

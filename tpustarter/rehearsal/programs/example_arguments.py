@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from tpustarter.probe.rehearse.program_arguments import parse_written
+from tpustarter.probe.rehearse.program_arguments import parse_python_argument
 from tpustarter.rehearsal.programs.file_functions import FileFunction, FileSource
 
 _OF_MODEL = ("params", "model", "variables", "state", "train_state")
@@ -93,9 +93,9 @@ def can_be_array(argument: str) -> bool:
     return argument.casefold() not in TREES
 
 
-def list_missing(function: FileFunction, given: Sequence[str]) -> tuple[str, ...]:
+def list_missing_arguments(function: FileFunction, given: Sequence[str]) -> tuple[str, ...]:
     """Return the required arguments that were not given."""
-    written = [parse_written(one) for one in given]
+    written = [parse_python_argument(one) for one in given]
     if any(one and one.spread for one in written):
         return ()
     named = {one.by_name for one in written if one and one.by_name}
@@ -111,7 +111,7 @@ def make_examples(
     """Return an example for each required argument that was not given."""
     usual = next((one for one in reversed(given) if "," in one and "(" not in one), ARRAY)
     found: list[ExampleArgument] = []
-    for name in list_missing(function, given):
+    for name in list_missing_arguments(function, given):
         example = _make_example(name, source, usual, is_static=name in function.static)
         by_name = name in function.by_name
         text = f"{name}={example.text}" if by_name else example.text

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from tpustarter.core import content, locations, short_ids
 from tpustarter.core.problem import ExitCode, Problem
-from tpustarter.probe.rehearse.program_arguments import parse_written
+from tpustarter.probe.rehearse.program_arguments import parse_python_argument
 from tpustarter.rehearsal.programs import example_arguments, file_functions, suggestions
 from tpustarter.rehearsal.programs.file_functions import FileFunction, FileSource
 from tpustarter.rehearsal.programs.suggestions import format_command
@@ -62,7 +62,7 @@ def resolve_checks(typed: Sequence[str], folder: Path | None) -> list[content.Ch
 
 
 def _whole(name: str, titles: Mapping[str, str], jax: set[str]) -> str:
-    if not short_ids.list_matches(name, titles):
+    if not short_ids.list_matching_ids(name, titles):
         _verify_is_no_path(name)
     listed_by = "tpustarter rehearse --list"
     return short_ids.find_id(name, titles, kind="check", listed_by=listed_by, preferred=jax)
@@ -85,7 +85,7 @@ def _verify_is_no_path(name: str) -> None:
         )
 
 
-def check_function_and_arguments(
+def verify_function_and_arguments(
     code: UserFunction, file: str, given: Sequence[str], tpus: Sequence[str]
 ) -> None:
     """Verify a function and its arguments against the source of its file.
@@ -112,7 +112,7 @@ def check_function_and_arguments(
 
 def _verify_names(read: FileSource, file: str, given: Sequence[str]) -> None:
     for text in given:
-        written = parse_written(text)
+        written = parse_python_argument(text)
         if not (written and written.file_name and read.complete):
             continue
         if written.file_name in read.bound:
@@ -162,7 +162,7 @@ def _verify_arguments(
     tpus: Sequence[str],
 ) -> None:
     shown = suggestions.format_signature(function)
-    if missing := example_arguments.list_missing(function, given):
+    if missing := example_arguments.list_missing_arguments(function, given):
         *others, last = (f"`{name}`" for name in missing)
         names = f"{', '.join(others)} and {last}" if others else last
         examples = example_arguments.make_examples(function, read, given)
@@ -175,7 +175,7 @@ def _verify_arguments(
         raise UnclearProgram(
             f"`{shown}` needs an `--arg` for {names}", [full], hint="\n".join(lines), in_app=in_app
         )
-    positional = [one for one in given if not ((w := parse_written(one)) and w.by_name)]
+    positional = [one for one in given if not ((w := parse_python_argument(one)) and w.by_name)]
     if function.most is not None and len(positional) > function.most:
         takes = phrases.format_count(function.most, "argument")
         fewer = format_command(file, function, positional[: function.most], tpus, read)

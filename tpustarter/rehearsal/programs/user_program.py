@@ -16,7 +16,7 @@ from tpustarter.core.problem import ExitCode, Problem
 from tpustarter.core.redact import Redactor
 from tpustarter.core.short_ids import find_nearest_file
 from tpustarter.machine import frameworks
-from tpustarter.probe.rehearse.program_arguments import TYPES, parse_written
+from tpustarter.probe.rehearse.program_arguments import TYPES, parse_python_argument
 from tpustarter.probe.rehearse.rehearsal_messages import AliasedArtifactFields, ProgramSource
 from tpustarter.rehearsal.result_fields import ProgramWork
 from tpustarter.text import phrases
@@ -156,7 +156,7 @@ class ScriptEnded:
 
 
 def names_python_code(text: str) -> bool:
-    """Return whether a text names Python code, such as `train.py:step`, and not a check."""
+    """Return whether an argument names Python code, such as `train.py:step`, and not a check."""
     return text.partition(":")[0].endswith(".py")
 
 
@@ -202,7 +202,7 @@ def resolve_stablehlo(ids: tuple[str, ...], tpus: tuple[str, ...]) -> LoweredPro
 
 
 def is_stablehlo(text: str) -> bool:
-    """Return whether a text names a StableHLO file, such as `forward.bytecode`, and not a check."""
+    """Return whether an argument names a StableHLO file, such as `forward.bytecode`."""
     return text.endswith(STABLEHLO)
 
 
@@ -331,7 +331,7 @@ def parse_argument(text: str, dimension: str = "") -> Argument:
         Problem: The text is neither of them.
     """
     match = _ARGUMENT.fullmatch(text.strip())
-    if not match and (written := parse_written(text)):
+    if not match and (written := parse_python_argument(text)):
         return written.text
     shown = Redactor(os.environ).redact_text(text)[:80]
     example = (

@@ -43,13 +43,13 @@ def find_python(
     if torch:
         raise Problem(
             f"no Python found here has {phrases.join_words(names, 'or')}",
-            hint=lowering.torch_hint(torch),
+            hint=lowering.torch_install_hint(torch),
             code=ExitCode.INCONCLUSIVE,
         )
     return without_jax
 
 
-def can_lower(torch: str, machine: Machine, folder: Path) -> bool:
+def can_lower_torch_modules(torch: str, machine: Machine, folder: Path) -> bool:
     """Return whether some Python can lower PyTorch modules with this library."""
     try:
         find_python(None, machine, folder, torch, without_jax=folder)

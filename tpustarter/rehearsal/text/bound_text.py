@@ -14,9 +14,9 @@ from tpustarter.rehearsal.lower_bound import (
 from tpustarter.rehearsal.result_fields import (
     CompiledProgram,
     LowerBound,
+    PeakTime,
     ProgramWork,
     ResultFields,
-    TimeLimit,
     Utilization,
 )
 from tpustarter.text import phrases
@@ -81,7 +81,7 @@ def list_bound_notes(result: ResultFields, *, verbose: bool = False) -> Iterator
         yield MFU, _utilization(utilization, bound, work.devices if work else 1)
 
 
-def _peaks(limit: TimeLimit) -> str:
+def _peaks(limit: PeakTime) -> str:
     kinds = limit.name == "matrix unit"
     each = (f"{one.value:.4g} {one.unit}" + f" ({one.name})" * kinds for one in limit.peaks)
     return phrases.join_words(each)

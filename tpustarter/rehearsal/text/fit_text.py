@@ -28,7 +28,7 @@ def format_largest_sizes(fits: Sequence[FittingSize], *, verbose: bool = False) 
             escape_text(f"{one.program} for {one.tpu}: {describe_fit(one)}"), "fit   ", _INDENT
         )
         if verbose:
-            lines += [f"{_INDENT}{line}" for line in list_tried(one)]
+            lines += [f"{_INDENT}{line}" for line in list_tried_sizes(one)]
     if any(one.tried for one in fits):
         lines += wrap(ABOVE, _INDENT, hang=_INDENT)
     return lines
@@ -71,8 +71,8 @@ def format_fit_headline(fits: Sequence[FittingSize]) -> str:
     return f"Largest {found[0].dimension} that fits: {', '.join(each)}. {NOT_RUN}"
 
 
-def list_tried(fit: FittingSize) -> Iterator[str]:
-    """Yield a line for each size that was compiled."""
+def list_tried_sizes(fit: FittingSize) -> Iterator[str]:
+    """Yield a line for each size of the dimension that was compiled."""
     width = max((len(f"{one.size:,}") for one in fit.tried), default=0)
     yield from (f"{one.size:>{width},}  {_answer(one)}" for one in fit.tried)
 

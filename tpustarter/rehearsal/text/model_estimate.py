@@ -14,7 +14,7 @@ _PEAKS = {
     "s8": "int8_tops",
     "s4": "int4_tops",
 }
-"""Fields of `Generation` with the peak rate of matrix products, by type in HLO notation."""
+"""Fields of `Generation` with the peak rate of matrix products, keyed by type in HLO notation."""
 
 
 def format_model_estimate(result: CompiledProgram) -> str:

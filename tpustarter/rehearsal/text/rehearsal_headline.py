@@ -83,7 +83,7 @@ def find_larger_tpu(needed_bytes: float, devices: int) -> tpus.Topology | None:
 
     TPUs that the app offers are tried first, and then all slices.
     """
-    names = (name for row in GENERATIONS if row.counts for name in tpus.list_topology_names(row))
+    names = (name for row in GENERATIONS if row.counts for name in tpus.list_rehearsable_types(row))
     for known in (tpus.TOPOLOGIES, map(tpus.find_topology, names)):
         enough = [one for one in known if one.hbm_bytes >= needed_bytes and one.devices >= devices]
         if enough:

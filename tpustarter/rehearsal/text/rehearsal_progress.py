@@ -58,7 +58,7 @@ class RehearsalProgress:
     _stored: set[Key] = field(default_factory=set[Key])
     """Tasks with a stored answer, whose time predicts nothing about the others."""
     _took: dict[str, dict[str, float]] = field(default_factory=dict[str, "dict[str, float]"])
-    """Seconds that each check took, by TPU."""
+    """Seconds that each check took, keyed by TPU."""
 
     def add_task(self, name: str, tpu: str) -> None:
         """Count a task that is still to do."""

@@ -166,7 +166,7 @@ def _group(group: list[ResultFields], paint: Paint, *, facts: bool, verbose: boo
         else:
             lines += wrap(escape_text(summarize_answer(first)), _INDENT, hang=_INDENT)
         if status == "does-not-fit":
-            lines += memory_bars(select_sized(group), _INDENT)
+            lines += memory_bars(select_with_memory(group), _INDENT)
             lines += wrap(_ADVICE[status], f"{_INDENT}try   ", hang=_INDENT)
             for text in dict.fromkeys(map(describe_donation, group)):
                 lines += wrap(escape_text(text), f"{_INDENT}or    ", hang=_INDENT) if text else []
@@ -182,7 +182,7 @@ def _group(group: list[ResultFields], paint: Paint, *, facts: bool, verbose: boo
     else:
         lines = wrap(escape_text(format_label(first)), head, hang=_INDENT)
         lines += [f"{_INDENT}{result['tpu']:<8} {summarize_answer(result)}" for result in group]
-    lines += memory_bars(select_sized(group), _INDENT) if facts else []
+    lines += memory_bars(select_with_memory(group), _INDENT) if facts else []
     lines += _noted(group)
     compiled = [result for result in group if result["status"] == "compiles"]
     for result in compiled if verbose else compiled[:1]:
@@ -198,14 +198,14 @@ def _group(group: list[ResultFields], paint: Paint, *, facts: bool, verbose: boo
     return lines
 
 
-def select_sized(results: Iterable[ResultFields]) -> list[SizedProgram]:
-    """Return the results that include the memory of their program."""
+def select_with_memory(results: Iterable[ResultFields]) -> list[SizedProgram]:
+    """Return the results that include how much memory their program needs."""
     return [result for result in results if "hbm_bytes" in result]
 
 
 def memory_bars(group: Sequence[SizedProgram], indent: str = "") -> list[str]:
     """Return a bar for each TPU with the legend of its letters, or the legend alone."""
-    buffers = select_largest(group[0].get("buffers", []))
+    buffers = select_largest_arrays(group[0].get("buffers", []))
     taken = [memory_bar.list_memory_parts(result, buffers) for result in group]
     bars = [
         (result, memory_bar.draw_memory_bar(result, own))
@@ -390,7 +390,7 @@ def _products(dots: Sequence[MatrixProduct], *, verbose: bool) -> list[ProgramNo
 
 
 def describe_padding(buffers: Iterable[ProgramArray]) -> list[str]:
-    """Return a line for each array whose tiles take much more memory than asked for."""
+    """Return a line for each array whose tiles take much more memory than its elements."""
     wasteful = {
         f"{buffer['shape']}: {format_size(buffer['asked_bytes'])} asked for, "
         f"{format_size(buffer['laid_out_bytes'])} taken by its tiles "
@@ -409,8 +409,11 @@ def format_array(buffer: ProgramArray, taken: str) -> str:
     ).rstrip()
 
 
-def select_largest(buffers: Sequence[ProgramArray]) -> list[ProgramArray]:
-    """Return up to four arrays to list, each over 1 % of the largest."""
+def select_largest_arrays(buffers: Sequence[ProgramArray]) -> list[ProgramArray]:
+    """Return the first four arrays larger than 1 % of the largest.
+
+    `buffers` must be sorted by size, largest first.
+    """
     largest = max((buffer["laid_out_bytes"] for buffer in buffers), default=0)
     return [buffer for buffer in buffers if buffer["laid_out_bytes"] > largest / 100][:4]
 

@@ -82,8 +82,8 @@ def draw_roofline(result: ResultFields, width: int) -> list[str]:
     rows = [[" "] * columns for _ in range(HEIGHT)]
 
     def put(intensity: float, rate: float, sign: str) -> None:
-        column = round(find_log_position(intensity, low, high) * (columns - 1))
-        row = HEIGHT - 1 - round(find_log_position(rate, floor, point.peak) * (HEIGHT - 1))
+        column = round(find_log_scale_position(intensity, low, high) * (columns - 1))
+        row = HEIGHT - 1 - round(find_log_scale_position(rate, floor, point.peak) * (HEIGHT - 1))
         rows[min(max(row, 0), HEIGHT - 1)][column] = sign
 
     for column in range(columns):
@@ -116,6 +116,6 @@ def find_intensity_range(points: Sequence[RooflinePoint]) -> tuple[float, float]
     return min(places) / 4, max(places) * 4
 
 
-def find_log_position(value: float, low: float, high: float) -> float:
+def find_log_scale_position(value: float, low: float, high: float) -> float:
     """Return the position of a value on a log scale, from 0 to 1."""
     return math.log(value / low) / math.log(high / low) if high > low else 0.0

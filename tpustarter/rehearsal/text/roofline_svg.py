@@ -14,7 +14,7 @@ from tpustarter.rehearsal.result_fields import ResultFields
 from tpustarter.rehearsal.text.roofline import (
     RooflinePoint,
     find_intensity_range,
-    find_log_position,
+    find_log_scale_position,
     find_roofline_point,
 )
 
@@ -153,10 +153,10 @@ class _Drawing:
 
     def _x(self, intensity: float) -> float:
         across = _WIDTH - _LEFT - _RIGHT
-        return _LEFT + across * find_log_position(intensity, self._low, self._high)
+        return _LEFT + across * find_log_scale_position(intensity, self._low, self._high)
 
     def _xy(self, intensity: float, rate: float) -> tuple[float, float]:
-        up = find_log_position(rate, self._floor, self._top_rate)
+        up = find_log_scale_position(rate, self._floor, self._top_rate)
         return self._x(intensity), self._top + _PLOT_HEIGHT * (1 - up)
 
 

@@ -98,7 +98,7 @@ def cleaned_text_rule(lines: int = 60) -> FieldRule:
 
 
 def clean_own_text(value: object, cleaner: Cleaner) -> str:
-    """Return a text from one of this program's data files."""
+    """Return text from one of this program's own data files, cleaned."""
     return cleaner.require_clean(_string(value))
 
 

@@ -29,7 +29,7 @@ _TIMES = 3
 
 
 class UncleanText(Exception):  # noqa: N818  it names a kind of text
-    """Raised for a text that still contains a name or secret; the message never quotes the text."""
+    """Raised if text still contains a name or secret. The message never quotes that text."""
 
 
 class Cleaner:
@@ -42,7 +42,7 @@ class Cleaner:
         """Number of secrets that were removed."""
 
     def clean_text(self, text: str, lines: int = LINES) -> str:
-        """Return the last lines of a text, cleaned.
+        """Return the last lines of some text, cleaned.
 
         Raises:
             UncleanText: A name or a secret remains in it.
@@ -72,7 +72,7 @@ class Cleaner:
         )
 
     def require_clean(self, text: str) -> str:
-        """Return a text unchanged.
+        """Return text unchanged, after verifying that it is clean.
 
         Raises:
             UncleanText: It contains a secret or a known name.

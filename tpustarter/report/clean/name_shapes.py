@@ -275,7 +275,7 @@ _KEPT_ADDRESSES = ("169.254.169.254",)
 
 
 def replace_names(text: str, replace: Replace) -> str:
-    """Return a text with everything that has the shape of a name replaced by a pseudonym."""
+    """Return text in which everything with the shape of a name is a pseudonym."""
     for pattern in _IN_CONTEXT:
         text = pattern.sub(lambda match: _named(match, replace), text)
     text = _BUCKET.sub(lambda match: _bucket(match, replace), text)

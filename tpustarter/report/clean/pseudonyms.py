@@ -1,6 +1,6 @@
 """Pseudonyms such as `project-1`, `host-1` or `path-1`, always the same for a name.
 
-A name is recognised because this machine has it (`identifying_names`), or by its shape
+A name is recognised because this machine has it (`private_names`), or by its shape
 (`name_shapes`). Pseudonyms are numbered in order of appearance, so they contain nothing of the
 name.
 """
@@ -46,7 +46,7 @@ class Pseudonyms:
         self._known: dict[str, str] = {}
         self._pattern: re.Pattern[str] | None = None
         self.counts: Counter[str] = Counter()
-        """Number of replaced names, by kind."""
+        """Number of replaced names, keyed by kind."""
 
     def add_names(self, kind: str, names: Iterable[str]) -> None:
         """Add names that are replaced wherever they occur, even without a recognisable shape."""
@@ -63,7 +63,7 @@ class Pseudonyms:
         return f"{kind}-{numbers.setdefault(name.casefold(), len(numbers) + 1)}"
 
     def replace_names(self, text: str) -> str:
-        """Return a text with all names replaced."""
+        """Return text with all known names replaced."""
         text = name_shapes.replace_names(text, self.make_pseudonym)
         if pattern := self._compiled():
             text = pattern.sub(self._known_one, text)
@@ -74,7 +74,7 @@ class Pseudonyms:
         return name.strip().casefold() in self._known
 
     def list_remaining_kinds(self, text: str) -> list[str]:
-        """Return the kinds of known names that a text still contains; empty for a clean text."""
+        """Return the kinds of known names that cleaned text still has; empty if none."""
         pattern = self._compiled()
         found = pattern.finditer(text) if pattern else ()
         return sorted({self._known[match[0].casefold()] for match in found})

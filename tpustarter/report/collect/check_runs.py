@@ -38,7 +38,7 @@ from tpustarter.report.clean.allowed_fields import (
 )
 from tpustarter.report.clean.cleaner import Cleaner
 from tpustarter.report.collect import software
-from tpustarter.report.collect.collectors import Collector, CollectorUnanswered, ReportContext
+from tpustarter.report.collect.collector import Collector, CollectorUnanswered, ReportContext
 
 Fields = dict[str, object]
 FRESH_S = 30.0
@@ -52,7 +52,7 @@ MOST_KEPT = 20
 
 def collect_last_run(_: ReportContext) -> Fields:
     """Return the summary of the last `tpustarter check`, of all checks or of named ones."""
-    kept = [lesson_progress.read_last_check(), lesson_progress.read_last_named_check()]
+    kept = [lesson_progress.read_last_check_run(), lesson_progress.read_last_named_check_run()]
     summary = max(filter(None, kept), key=lambda one: str(one.get("when")), default=None)
     if not summary:
         raise CollectorUnanswered("`tpustarter check` has not been run here")

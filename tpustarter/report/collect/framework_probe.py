@@ -102,7 +102,7 @@ def _jax_product() -> dict[str, object]:
 
 
 def _torch_xla_version() -> dict[str, object]:
-    """Return the version with the commits, by which the maintainers identify a nightly build."""
+    """Return the version with its commits, which identify a nightly build to the maintainers."""
     facts = _version("torch_xla")
     with contextlib.suppress(Exception):
         built = importlib.import_module("torch_xla.version")

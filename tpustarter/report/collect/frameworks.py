@@ -40,9 +40,9 @@ from tpustarter.report.clean.allowed_fields import (
     rows_rule,
 )
 from tpustarter.report.collect import framework_probe, machine_sections, software, stacks
-from tpustarter.report.collect.collectors import Collector, CollectorUnanswered, ReportContext
+from tpustarter.report.collect.collector import Collector, CollectorUnanswered, ReportContext
 from tpustarter.running import lease, probe_archive, run_folder
-from tpustarter.running.process import CappedLog, GoneEvent, Probe, signal_name
+from tpustarter.running.process import CappedLog, Probe, ProbeGoneEvent, signal_name
 
 STEPS: Mapping[str, tuple[str, ...]] = {
     "jax": ("import jax", "jax.devices()", "environment of JAX", "a product in JAX", "libtpu.sdk"),
@@ -89,7 +89,7 @@ class FrameworkAnswer:
 
     events: list[ProbeAnswer] = field(default_factory=list[ProbeAnswer])
     output: str = ""
-    gone: GoneEvent | None = None
+    gone: ProbeGoneEvent | None = None
     """How the process ended by itself; None if it had to be ended."""
     is_working: bool = False
     """True if it was still computing or reading from disk at the timeout."""
@@ -130,7 +130,7 @@ def _ask(framework: str, context: ReportContext) -> Fields:
     try:
         with contextlib.ExitStack() as stack:
             folder = stack.enter_context(
-                run_folder.open_run_folder(Redactor(context.machine.env), lambda: False)
+                run_folder.hold_run_folder(Redactor(context.machine.env), lambda: False)
             )
             hold = None
             if run_plan.platform != "cpu" and not why:

@@ -27,7 +27,7 @@ from tpustarter.report.clean.allowed_fields import (
     rows_rule,
 )
 from tpustarter.report.collect import check_runs
-from tpustarter.report.collect.collectors import Collector, CollectorUnanswered, ReportContext
+from tpustarter.report.collect.collector import Collector, CollectorUnanswered, ReportContext
 
 MOST = 6
 """Maximum number of reported matches per text; the first is the root cause."""
@@ -83,7 +83,7 @@ def _texts(context: ReportContext) -> Iterator[tuple[str, IO[bytes]]]:
 
 
 def open_log(context: ReportContext) -> IO[bytes]:
-    """Open the user's log, which may be the pipe of `<(command)`.
+    """Open the user's log, which may be a pipe such as bash's `<(command)`.
 
     Raises:
         Problem: The log cannot be read.

@@ -24,7 +24,7 @@ from tpustarter.report.clean.allowed_fields import (
     rows_rule,
 )
 from tpustarter.report.clean.cleaner import Cleaner, UncleanText
-from tpustarter.report.collect.collectors import Collector, CollectorUnanswered, ReportContext
+from tpustarter.report.collect.collector import Collector, CollectorUnanswered, ReportContext
 
 LOG_FOLDER = "/tmp/tpu_logs"  # noqa: S108 -- libtpu's default folder; only read
 LOG_FILES = 12
@@ -129,7 +129,7 @@ def collect_metadata(context: ReportContext) -> dict[str, object]:
 def collect_resources(context: ReportContext) -> dict[str, object]:
     """Return facts about processors, memory, disk and the container."""
     machine = context.machine
-    container = host.find_container(machine)
+    container = host.detect_container(machine)
     total = re.search(
         r"^MemTotal:\s+(\d+) kB", machine.read_text("/proc/meminfo") or "", re.MULTILINE
     )
@@ -143,8 +143,8 @@ def collect_resources(context: ReportContext) -> dict[str, object]:
         "cpu": " ".join(model[1].split()) if model else None,
         "uptime_s": int(uptime[0]) if uptime else None,
         "memory_bytes": int(total[1]) * 1024 if total else None,
-        "available_bytes": memory.available_bytes(machine),
-        "limit_bytes": memory.container_limit_bytes(machine),
+        "available_bytes": memory.available_memory_bytes(machine),
+        "limit_bytes": memory.container_memory_limit_bytes(machine),
         "oom_kills": memory.count_oom_kills(machine),
         "shm_gib": host.shared_memory_gib(machine),
         "huge_pages": chosen[1] if chosen else None,

@@ -16,7 +16,11 @@ from tpustarter.learning.content.blocks import Block
 from tpustarter.learning.progress import lesson_progress
 from tpustarter.learning.progress.lesson_progress import BlockRecord
 from tpustarter.reproducing import reproducer_file
-from tpustarter.reproducing.reproducer_file import FailurePlace, ReproducedFailure, ReproducerFile
+from tpustarter.reproducing.reproducer_file import (
+    FailureConditions,
+    ReproducedFailure,
+    ReproducerFile,
+)
 
 
 @dataclass(frozen=True)
@@ -28,7 +32,7 @@ class WantedReproducer:
     failure: ReproducedFailure | None
     """Its failure; None if no failed run is saved."""
     framework: str
-    make: Callable[[ReproducedFailure | None, FailurePlace], ReproducerFile]
+    make: Callable[[ReproducedFailure | None, FailureConditions], ReproducerFile]
     python: str = ""
     """The redacted path of the Python in which it failed; empty if unknown."""
 
@@ -70,7 +74,7 @@ def _block_named(lesson_id: str, name: str) -> WantedReproducer:
     return _of_block(lesson, every, chosen, fields.blocks.get(chosen.id))
 
 
-def list_newest(since: str = "") -> list[WantedReproducer]:
+def list_newest_failures(since: str = "") -> list[WantedReproducer]:
     """Return the failures saved since a time in ISO format, newest first."""
     known = {one.id: one for one in content.read_checks()}
     found = [
@@ -91,14 +95,14 @@ def list_newest(since: str = "") -> list[WantedReproducer]:
     return sorted(recent, key=lambda one: one.when, reverse=True)
 
 
-def _of_check(check: content.Check, kept: last_failures.FailedCheck | None) -> WantedReproducer:
+def _of_check(check: content.Check, kept: last_failures.SavedFailure | None) -> WantedReproducer:
     failure = None
     if kept:
         failure = ReproducedFailure(
             check.id, kept.status, kept.reason, kept.detail, kept.findings, kept.log
         )
 
-    def make(failure: ReproducedFailure | None, place: FailurePlace) -> ReproducerFile:
+    def make(failure: ReproducedFailure | None, place: FailureConditions) -> ReproducerFile:
         return reproducer_file.make_check_file(check, failure, place)
 
     return WantedReproducer(
@@ -118,7 +122,7 @@ def _of_block(
     if record and record.status in ("fail", "error"):
         failure = ReproducedFailure(name, record.status, record.reason or "", record.detail)
 
-    def make(failure: ReproducedFailure | None, place: FailurePlace) -> ReproducerFile:
+    def make(failure: ReproducedFailure | None, place: FailureConditions) -> ReproducerFile:
         return reproducer_file.make_block_reproducer(lesson, every, block, failure, place)
 
     return WantedReproducer(

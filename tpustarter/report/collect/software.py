@@ -28,7 +28,7 @@ from tpustarter.report.clean.allowed_fields import (
     pseudonymize_path,
     rows_rule,
 )
-from tpustarter.report.collect.collectors import Collector, CollectorUnanswered, ReportContext
+from tpustarter.report.collect.collector import Collector, CollectorUnanswered, ReportContext
 from tpustarter.version import __version__
 
 PACKAGES: tuple[str, ...] = (
@@ -281,7 +281,7 @@ def collect_variables(context: ReportContext) -> dict[str, object]:
 
 
 def list_flags(text: str) -> list[str]:
-    """Return the flags in a text, hiding values that are neither numbers nor switches."""
+    """Return the flags in a variable's value; values that could be private are hidden."""
     found: list[str] = []
     for match in _FLAG.finditer(text):
         value = match["value"]

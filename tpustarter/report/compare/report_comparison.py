@@ -37,7 +37,7 @@ ROWS: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "versions": (("name",), ("before", "now")),
     "machine": (("name",), ("before", "now")),
 }
-"""The fields that identify a row in both reports, and those that are compared, by list."""
+"""The fields that identify a row in both reports, and those that are compared, keyed by list."""
 EXPECTED = re.compile(
     r"(.*\.)?(pid|seconds|waited_s|age_s|when|since|started|available_bytes|uptime_s|lines|others|"
     r"environment_info|output|libtpu_log|no_native_stack|metrics\..*)|resources\.free.*|logs\..*|"
@@ -70,7 +70,7 @@ class MissingSection(msgspec.Struct):
 
 
 class ReportComparison(msgspec.Struct):
-    """The comparison of two reports; its published schema is `comparison.schema.json`."""
+    """The comparison of two reports, as published in `comparison.schema.json`."""
 
     schema: str
     tool: dict[str, str]

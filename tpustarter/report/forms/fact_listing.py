@@ -78,7 +78,7 @@ def _place(section: ReportSection) -> int:
 
 
 def _lines(value: object, name: str = "") -> Iterator[str]:
-    """Yield facts as `name: value`, one per line; the name precedes a text of several lines."""
+    """Yield facts as `name: value`, one per line. Text of several lines follows its name."""
     if is_object(value):
         for key, item in value.items():
             yield from _lines(item, f"{name}.{key}" if name else key)

@@ -58,7 +58,7 @@ def _word(text: str) -> Fill:
 
 def format_description(view: ReportView) -> Iterator[str]:
     """Yield the questions for the user's description, followed by the symptoms."""
-    yield report_questions.format_prompt(report_questions.list_user_questions(view))
+    yield report_questions.format_questions_comment(report_questions.list_user_questions(view))
     yield ""
     yield from format_symptoms(view)
     if "code" not in issue_trackers.find_tracker(view.first.tracker).asked_in_form:
@@ -187,7 +187,7 @@ def _tensorflow_source(view: ReportView) -> str:
 
 
 def _tensorflow_behavior(view: ReportView) -> Iterator[str]:
-    yield report_questions.format_prompt(report_questions.list_user_questions(view))
+    yield report_questions.format_questions_comment(report_questions.list_user_questions(view))
     yield ""
     yield from format_facts(view)
 

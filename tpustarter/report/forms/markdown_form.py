@@ -108,7 +108,7 @@ def _errors(view: ReportView) -> Iterator[str]:
             yield f"{name} fails with {_short(error.splitlines()[-1])}"
         elif facts.ended:
             yield f"{name} ends by {escape_text(facts.ended)}."
-    yield from reproducer_files.describe_failing(view)
+    yield from reproducer_files.describe_failing_reproducers(view)
     for one in view.facts.checks.findings:
         if one.verdict == "fail":
             yield f"the check {one.check} fails, because {_short(one.what)}"

@@ -58,14 +58,18 @@ def list_stale_packages(view: ReportView) -> list[StalePackage]:
     return [one for one in view.first.stale if not wanted or one.name in wanted]
 
 
-def format_prompt(asked: list[str]) -> str:
+def format_questions_comment(asked: list[str]) -> str:
     """Return an HTML comment with the questions, visible while writing but not in the issue."""
     rows = "\n".join(f"- {one}" for one in asked)
     return f"<!-- Yours to write, because no file tells it:\n{rows}\n-->"
 
 
 def format_next_steps(view: ReportView) -> Iterator[str]:
-    """Yield a maintainer's likely next questions, with commands for them, none of which was run."""
+    """Yield Markdown lines with a maintainer's likely next questions.
+
+    Each has a command that would answer it; none of these has been run. Yields nothing if a known
+    issue is confirmed.
+    """
     tracker, hung = issue_trackers.find_tracker(view.first.tracker), view.first.hung
     if any(one.confidence == "confirmed" for one in view.first.known):
         return  # its fix comes first, and there may be nothing to ask then

@@ -104,7 +104,7 @@ _STATES = {
     "crashed": "crashed in",
     "unfinished": "did not finish",
 }
-"""Words for a step without a result, by its state."""
+"""Words for a step without a result, keyed by its state."""
 
 
 def _asked(view: ReportView) -> Iterator[tuple[str, str]]:

@@ -24,7 +24,7 @@ class ReportView:
 
 
 def escape_text(text: str) -> str:
-    """Return a text on one line, with Markdown characters escaped."""
+    """Return text on one line, with Markdown characters escaped."""
     return re.sub(r"([`*_<>\[\]|#])", r"\\\1", " ".join(text.split()))
 
 

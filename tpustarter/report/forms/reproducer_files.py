@@ -17,7 +17,7 @@ SHORT = 150
 
 
 def make_reproducer_files(facts: ReportFacts) -> dict[str, bytes]:
-    """Return the reproducers and their output, by file name in the bundle."""
+    """Return the reproducers and their output, keyed by file name in the bundle."""
     made: dict[str, bytes] = {}
     for one in facts.reproducers.files:
         if _is_told(one):
@@ -43,7 +43,7 @@ def format_reproducers(view: ReportView) -> Iterator[str]:
         yield from (f"No file reproduces `{without.id}`: {escape_text(without.why)}.", "")
 
 
-def describe_failing(view: ReportView) -> Iterator[str]:
+def describe_failing_reproducers(view: ReportView) -> Iterator[str]:
     """Yield a clause for each reproducer that failed when it was run for this report."""
     for one in view.facts.reproducers.files:
         if any(row.outcome.startswith(_FAILS) for row in one.variants[:1]):

@@ -17,7 +17,7 @@ from tpustarter.report.clean.cleaner import LINES, Cleaner, UncleanText
 from tpustarter.report.clean.pseudonyms import KINDS, Pseudonyms
 from tpustarter.report.collect import frameworks
 from tpustarter.report.collect import known_failures as reported_failures
-from tpustarter.report.collect.collectors import Collector
+from tpustarter.report.collect.collector import Collector
 from tpustarter.report.report_document import ReportSection, State
 
 LONGEST_TEXT = 100_000
@@ -54,7 +54,7 @@ class ForeignText(Cleaner):
         self._left = ALL_TEXT
 
     def clean_text(self, text: str, lines: int = LINES) -> str:
-        """Return the last lines of a text, cleaned.
+        """Return the last lines of some text, cleaned.
 
         Raises:
             UncleanText: A name or a secret remains in it, or it is too long.
@@ -70,7 +70,7 @@ class ForeignText(Cleaner):
         return super().pseudonymize_path(self._bounded(value, 1_000))
 
     def require_clean(self, text: str) -> str:
-        """Return a text unchanged.
+        """Return text unchanged, after verifying that it is clean.
 
         Raises:
             UncleanText: It contains control characters, secrets or known names, or it is too long.
@@ -87,7 +87,7 @@ class ForeignText(Cleaner):
 
 
 def list_collectors() -> dict[str, Collector]:
-    """Return all collectors of this version, by name."""
+    """Return all collectors of this version, keyed by name."""
     asked = (frameworks.make_framework_collector(name, 0) for name in frameworks.STEPS)
     made = reproducers.make_reproducer_collector(())
     return {
@@ -149,14 +149,14 @@ def parse_seconds(value: object) -> float:
 
 
 def read_replacements(given: object) -> dict[str, int]:
-    """Return the number of replaced names by kind, with 0 for a kind that the report lacks."""
+    """Return how many names of each kind were replaced, with 0 for a kind that the report lacks."""
     sound = {
         kind: count for kind, count in entries_of_type(given, int).items() if 0 <= count < 10**9
     }
     return {kind: sound.get(kind, 0) for kind in (*KINDS, "secret")}
 
 
-def read_left_out(given: object, reader: ForeignText) -> Iterator[OmittedFact]:
+def read_omitted_fields(given: object, reader: ForeignText) -> Iterator[OmittedFact]:
     """Yield the fields that were omitted when the report was made."""
     for fields in items_of_type(given, dict[str, object], MOST_SECTIONS):
         what = fields.get("what")

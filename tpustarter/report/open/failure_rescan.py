@@ -99,7 +99,7 @@ def _texts(facts: ReportFacts) -> Iterator[_ScannedText]:
 def _whole(
     source: str, parts: Iterable[str], then: Mapping[str, KnownFailureRow]
 ) -> Iterator[_ScannedText]:
-    """Yield a text of the report, extended by the quotes that are missing from it."""
+    """Yield some text of the report, extended by the quotes that are missing from it."""
     text = "\n".join(parts)
     more = (one.quote for one in then.values())
     lines = [*text.split("\n"), *(one for one in more if one not in text)]
@@ -108,7 +108,7 @@ def _whole(
 
 
 def _with_then(scan: LogScan, text: _ScannedText) -> list[failure_ranking.FailureMatch]:
-    """Return today's matches of a text, and the original ones that still have a sign."""
+    """Return today's matches, and the original ones whose signs are still there."""
     found = {
         one.failure.id: one
         for one in failure_ranking.rank_failures(scan, failures.read_known_failures())

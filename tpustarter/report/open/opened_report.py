@@ -118,7 +118,10 @@ def _judged_again(given: Fields, bundle: unpack.Bundle) -> Fields:
         replacements=accepted_facts.read_replacements(given.get("replacements")),
         left_out=[
             {"what": one.what, "why": one.why}
-            for one in (*accepted_facts.read_left_out(given.get("left_out"), reader), *left_out)
+            for one in (
+                *accepted_facts.read_omitted_fields(given.get("left_out"), reader),
+                *left_out,
+            )
         ],
         opened=OpenedReportNotes(bundle.name, __version__, notes, [*_differs(then, first)]),
     )

@@ -108,7 +108,7 @@ def _bytes(path: Path, most: int = MOST_BYTES) -> bytes:
 
 
 def _below_one_folder(archive: Iterator[tuple[tuple[str, ...], bytes]]) -> dict[str, bytes]:
-    """Return the files of the folder that contains the report, by their names in it."""
+    """Return the files of the folder that contains the report, keyed by their paths in it."""
     given: dict[tuple[str, ...], bytes] = {}
     for parts, data in archive:
         if parts in given:

@@ -28,7 +28,7 @@ _OCTAL = re.compile(rb"[0-7]{1,12}")
 
 
 class RefusedArchive(Exception):  # noqa: N818  it names a kind of file
-    """Raised for an archive without a report; the message is the reason, and is safe to show."""
+    """Raised for an archive without a report. The message gives the reason, and is safe to show."""
 
 
 def decompress(data: bytes) -> bytes:

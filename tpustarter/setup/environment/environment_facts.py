@@ -19,7 +19,7 @@ from tpustarter.core.problem import ExitCode, Problem
 from tpustarter.machine import host
 from tpustarter.machine.generations import Generation
 from tpustarter.setup.environment import made_environment
-from tpustarter.setup.environment.made_environment import RecordedProof
+from tpustarter.setup.environment.made_environment import EnvironmentProofRecord
 from tpustarter.setup.environment.setup_profiles import SetupProfile
 
 
@@ -51,7 +51,7 @@ class EnvironmentFacts:
     """Steps whose command succeeded, according to the folder's marker."""
     recorded_requirements: str
     """The packages that the marker records as installed."""
-    proof: RecordedProof | None
+    proof: EnvironmentProofRecord | None
     """The proof that the marker records."""
     is_registered: bool
     on_tpu: bool
@@ -110,7 +110,7 @@ class EnvironmentFacts:
         )
 
 
-def collect_facts(
+def collect_environment_facts(
     profile: SetupProfile, folder: Path, machine: host.Machine, own: Sequence[Path] | None = None
 ) -> EnvironmentFacts:
     """Return the facts; `own` are the program folders of the Python that runs this program.
@@ -138,8 +138,8 @@ def collect_facts(
         home=home,
         system=" ".join((os.uname().sysname, os.uname().machine)),
         generation=host.find_generation(machine),
-        occupied=None if complete else made_environment.explain_occupied(folder, short),
-        half_made=bool(marker) and not complete and made_environment.is_filled(folder),
+        occupied=None if complete else made_environment.explain_occupied_folder(folder, short),
+        half_made=bool(marker) and not complete and made_environment.has_installed_files(folder),
         uv=find_uv(machine.env, home, own),
         python=find_python(machine.env, home, folder, profile.versions),
         unfit=_unfit_pythons(machine.env, profile.versions),
@@ -148,7 +148,7 @@ def collect_facts(
         done=done if complete else (),
         recorded_requirements=str(marker and marker.wheel),
         proof=marker and marker.proof,
-        is_registered=environments.find_proved(profile.key) == folder,
+        is_registered=environments.find_proved_environment(profile.key) == folder,
         on_tpu=host.guess_platform(machine) == "tpu",
     )
 

@@ -26,7 +26,7 @@ from tpustarter.rehearsal.programs.rehearsal_request import RehearsalRequest
 from tpustarter.rehearsal.run import Rehearsal
 from tpustarter.rehearsal.text import rehearsal_text
 from tpustarter.running import lease, probe_archive, run_folder
-from tpustarter.running.supervised_command import Command, LineLog
+from tpustarter.running.supervised_command import LineLog, SupervisedCommand
 from tpustarter.setup import server_commands
 from tpustarter.setup.environment.environment_facts import EnvironmentFacts
 from tpustarter.setup.environment.steps import SetupStep, State
@@ -190,7 +190,7 @@ class ServerProof:
         self._step = step
         self._facts = facts
         self._machine = machine
-        self._command: Command | None = None
+        self._command: SupervisedCommand | None = None
         self._stopped = False
 
     def stop(self) -> None:
@@ -225,7 +225,7 @@ class ServerProof:
         }
         redact = Redactor({**self._machine.env, "HOME": str(self._facts.home)})
         self._log = LineLog(folder / "server.log", redact)
-        command = Command(
+        command = SupervisedCommand(
             self._step.command,
             self._log,
             archive=probe_archive.build_probe_archive(folder / "probe.pyz"),

@@ -22,10 +22,10 @@ from tpustarter.core.redact import Redactor
 from tpustarter.machine import host
 from tpustarter.machine.notebook_services import find_notebook_service
 from tpustarter.running import probe_archive, run_folder
-from tpustarter.running.supervised_command import Command, LineLog, find_output_hint
+from tpustarter.running.supervised_command import LineLog, SupervisedCommand, find_output_hint
 from tpustarter.setup.environment import environment_proof, setup_profiles, steps
 from tpustarter.setup.environment import made_environment as folders
-from tpustarter.setup.environment.environment_facts import collect_facts, find_home
+from tpustarter.setup.environment.environment_facts import collect_environment_facts, find_home
 from tpustarter.setup.environment.environment_proof import StepProof
 from tpustarter.setup.environment.steps import SetupStep, State
 from tpustarter.text import phrases
@@ -136,10 +136,10 @@ class EnvironmentSetup:
         self._checks = checks
         self._own = own
         self._redact = Redactor({**self._machine.env, "HOME": str(home)})
-        self._running: Command | StepProof | None = None
+        self._running: SupervisedCommand | StepProof | None = None
         self._stopped = False
         self._has_run = False
-        self._facts = collect_facts(self.profile, self.folder, self._machine, own)
+        self._facts = collect_environment_facts(self.profile, self.folder, self._machine, own)
         self.steps: list[SetupStep] = self._make_steps()
 
     def _make_steps(self) -> list[SetupStep]:
@@ -248,7 +248,7 @@ class EnvironmentSetup:
         added = set(folders.list_packages(self.folder)) - set(marker.packages or ())
         if added and "install" in self._facts.done:
             removals.append(f"with packages installed since: {', '.join(sorted(added))}")
-        if environments.find_proved(self.profile.key) == self.folder:
+        if environments.find_proved_environment(self.profile.key) == self.folder:
             command = f"`tpustarter {self.profile.next_command}`"
             removals.append(f"its place among the environments that {command} looks for")
         return removals
@@ -265,7 +265,7 @@ class EnvironmentSetup:
                 yield StepEnded(ended, time.monotonic() - started_at, (), self.log)
 
     def _refresh(self, after: int = 0) -> None:
-        self._facts = collect_facts(self.profile, self.folder, self._machine, self._own)
+        self._facts = collect_environment_facts(self.profile, self.folder, self._machine, self._own)
         self.steps[after:] = self._make_steps()[after:]
 
     def _open_log(self) -> LineLog:
@@ -328,7 +328,7 @@ class EnvironmentSetup:
     ) -> Generator[Event, None, _End | None]:
         work_folder = run_folder.make_run_folder()
         env = {key: value for key, value in self._machine.env.items() if key not in _UNSET_ENV}
-        command = Command(
+        command = SupervisedCommand(
             step.command,
             log,
             archive=probe_archive.build_probe_archive(work_folder / "probe.pyz"),
@@ -361,15 +361,17 @@ class EnvironmentSetup:
     def _record(self, step: SetupStep) -> _End:
         # The result of a command is verified on disk before the marker records it.
         if step.id == "python":
-            python = collect_facts(self.profile, self.folder, self._machine, self._own).python
+            python = collect_environment_facts(
+                self.profile, self.folder, self._machine, self._own
+            ).python
             return "done", f"uv keeps it at {python}" if python else "uv keeps it"
         if not os.access(self.folder / "bin/python", os.X_OK):
             return "failed", f"there is no `{self._facts.folder_text}/bin/python`"
         if step.id == "environment":
             folders.write_marker(self.folder, done=["environment"])
-            facts = collect_facts(self.profile, self.folder, self._machine, self._own)
+            facts = collect_environment_facts(self.profile, self.folder, self._machine, self._own)
             return "done", f"{facts.folder_text} has Python {facts.version}"
-        facts = collect_facts(self.profile, self.folder, self._machine, self._own)
+        facts = collect_environment_facts(self.profile, self.folder, self._machine, self._own)
         installed = {package.split()[0] for package in facts.installed}
         if missing := [name for name in self.profile.packages if name not in installed]:
             return "failed", f"the command succeeded, but {missing[0]} is not there"

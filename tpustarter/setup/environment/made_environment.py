@@ -36,7 +36,7 @@ _KNOWN_NAMES = re.compile(
 """Names that venv, uv and package installations create in an environment's folder."""
 
 
-class RecordedProof(msgspec.Struct):
+class EnvironmentProofRecord(msgspec.Struct):
     """The recorded proof of an environment, with the versions at that time."""
 
     text: str = ""
@@ -56,11 +56,11 @@ class SetupMarker(msgspec.Struct):
     """True if set-up created the folder itself."""
     wheel: str | None = None
     packages: list[str] | None = None
-    proof: RecordedProof | None = None
+    proof: EnvironmentProofRecord | None = None
 
 
 def read_marker(folder: Path) -> SetupMarker | None:
-    """Return a folder's marker, or None if it has none of its own.
+    """Return a folder's own marker, or None if it has none.
 
     A marker that was copied from another folder, is damaged, or has another version counts as none.
     """
@@ -120,8 +120,8 @@ def prepare_folder(folder: Path, profile: str) -> None:
     write_marker(folder, profile=profile, made_folder=made_folder, done=[], proof=None)
 
 
-def explain_occupied(folder: Path, display: Callable[[Path], str] = str) -> str | None:
-    """Return why set-up may not create its environment in this folder, or None if it may."""
+def explain_occupied_folder(folder: Path, display: Callable[[Path], str] = str) -> str | None:
+    """Return why set-up may not use a folder for an environment, or None if it may."""
     quoted = f"`{display(folder)}`"
     if not os.path.lexists(folder):
         parent = folder.parent
@@ -141,8 +141,8 @@ def explain_occupied(folder: Path, display: Callable[[Path], str] = str) -> str 
     return None
 
 
-def is_filled(folder: Path) -> bool:
-    """Return whether a folder of set-up contains more than its marker."""
+def has_installed_files(folder: Path) -> bool:
+    """Return whether a folder of set-up contains anything besides its marker."""
     return any(path.name != MARKER for path in folder.iterdir())
 
 

@@ -61,7 +61,7 @@ class RegistryStep(StepKind):
     def read_state(self) -> StepState:
         """Return the state from Docker's configuration."""
         try:
-            seen = registry_sign_in.read_helper(
+            seen = registry_sign_in.read_credential_helper(
                 self.machine.read_text(self._path, MAX_BYTES), self.name
             )
         except ValueError as error:

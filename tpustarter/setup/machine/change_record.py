@@ -27,7 +27,7 @@ ProofConditions = tuple[list[str], list[list[str]]]
 """The command of a proof, and each step before it with its state."""
 
 
-class ProvedStep(msgspec.Struct):
+class StepProofRecord(msgspec.Struct):
     """The record of a successful proof, and the states of the steps it depended on."""
 
     circumstances: ProofConditions = msgspec.field(name="of")
@@ -36,7 +36,7 @@ class ProvedStep(msgspec.Struct):
 
 _PARTS: dict[str, object] = {
     VALUES: dict[str, dict[str, str]],
-    PROVED: dict[str, dict[str, ProvedStep]],
+    PROVED: dict[str, dict[str, StepProofRecord]],
 }
 
 
@@ -70,7 +70,7 @@ class RecordedChanges:
         return msgspec.convert(_stored().get(self.profile) or {}, dict[str, EarlierSetting])
 
     def remember(self, step_id: str, before: EarlierSetting, *, anew: bool = False) -> None:
-        """Record the setting before a step's first change; with `anew`, replace the record."""
+        """Record the setting before a step's first change; `anew` replaces an earlier record."""
         befores = self.read_earlier_settings()
         if anew or step_id not in befores:
             state.save_state(STATE, {**_stored(), self.profile: {**befores, step_id: before}})
@@ -92,16 +92,16 @@ class RecordedChanges:
         """Return the values given to this profile."""
         return msgspec.convert(self._part(VALUES), dict[str, str])
 
-    def proved(self) -> dict[str, ProvedStep]:
-        """Return this profile's successful proofs, by step."""
-        return msgspec.convert(self._part(PROVED), dict[str, ProvedStep])
+    def proved(self) -> dict[str, StepProofRecord]:
+        """Return this profile's successful proofs, keyed by step."""
+        return msgspec.convert(self._part(PROVED), dict[str, StepProofRecord])
 
     def _part(self, name: str) -> dict[str, object]:
         return as_object(_stored().get(name, {}).get(self.profile))
 
     def store_proof(self, step: SetupStep, above: Sequence[SetupStep], output: str) -> None:
         """Record a successful proof."""
-        proof = msgspec.to_builtins(ProvedStep(list_proof_conditions(step, above), output))
+        proof = msgspec.to_builtins(StepProofRecord(list_proof_conditions(step, above), output))
         self.store(PROVED, {**self._part(PROVED), step.id: proof})
 
     def store(self, part: str, value: Mapping[str, object]) -> None:
@@ -114,5 +114,8 @@ class RecordedChanges:
 
 
 def list_proof_conditions(step: SetupStep, above: Sequence[SetupStep]) -> ProofConditions:
-    """Return the circumstances of a proof: its command, and the states of the steps before it."""
+    """Return the command of a proof, and the states of the steps before it.
+
+    A stored proof counts only while these are unchanged.
+    """
     return list(step.command), [[one.id, one.state] for one in above]

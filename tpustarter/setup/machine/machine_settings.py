@@ -12,7 +12,7 @@ import stat
 from collections.abc import Callable
 
 from tpustarter.machine import host
-from tpustarter.machine.containers import find_container
+from tpustarter.machine.containers import detect_container
 from tpustarter.setup.environment.steps import State
 from tpustarter.setup.machine import marked_lines
 from tpustarter.setup.machine.step_kind import StepState
@@ -124,7 +124,7 @@ def _has_file_system(machine: host.Machine, name: str, module: str) -> bool:
 
 
 def _no_nfs(machine: host.Machine, what: str) -> str:
-    where = "; set this up outside of the container" if find_container(machine) else ""
+    where = "; set this up outside of the container" if detect_container(machine) else ""
     return f"the kernel here, {_release(machine)}, has no NFS {what}{where}"
 
 

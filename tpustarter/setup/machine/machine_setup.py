@@ -106,7 +106,7 @@ class MachineSetup(EnvironmentSetup):
             Problem: A value is missing, another set-up is running, or the log cannot be written.
         """
         if self.missing_values:
-            raise step_values.make_missing_problem(self.missing_values, self.profile.name)
+            raise step_values.make_missing_values_problem(self.missing_values, self.profile.name)
         return self._run()
 
     def _run(self) -> Iterator[Event]:

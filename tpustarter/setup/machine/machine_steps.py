@@ -73,7 +73,7 @@ class MachineSteps:
         self.after: dict[str, list[str]] = {}
         """The steps that have to be done before each step."""
         self._undo: dict[str, list[str]] = {}
-        """The header's own undo commands, by step."""
+        """The header's own undo commands, keyed by step."""
         try:
             declared = select_steps(
                 msgspec.convert(

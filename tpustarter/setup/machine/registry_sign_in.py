@@ -20,8 +20,8 @@ GCLOUD, NONE, ABSENT = "gcloud", "none", "absent"
 """A host's credential helper: gcloud, none, or none because the file is absent."""
 
 
-def read_helper(text: str | None, host: str) -> str:
-    """Return the credential helper of a host.
+def read_credential_helper(text: str | None, host: str) -> str:
+    """Return the credential helper that Docker uses for a host.
 
     Raises:
         ValueError: The file is invalid.
@@ -31,7 +31,7 @@ def read_helper(text: str | None, host: str) -> str:
     return str(_helpers(_fields(text)).get(host, NONE))
 
 
-def remove_helper(path: Path, host: str, before: str) -> None:
+def remove_credential_helper(path: Path, host: str, before: str) -> None:
     """Restore a host's earlier credential helper; delete the file if it was absent and is empty."""
     if not path.exists():
         return
@@ -82,6 +82,6 @@ def _write(path: Path, text: str) -> None:
 
 if __name__ == "__main__":
     try:
-        remove_helper(Path(sys.argv[2]), *sys.argv[3:])
+        remove_credential_helper(Path(sys.argv[2]), *sys.argv[3:])
     except (OSError, ValueError) as error:
         sys.exit(f"`{sys.argv[2]}`: {error}")

@@ -36,7 +36,7 @@ def find_user() -> dict[str, str]:
 
 
 def sudo_prefix(needs: Sequence[str]) -> tuple[str, ...]:
-    """Return the words that make a command run as root, if it needs root."""
+    """Return `sudo -n` if a command needs root and this process lacks it, else an empty tuple."""
     return SUDO if NEED in needs and os.geteuid() != 0 else ()
 
 

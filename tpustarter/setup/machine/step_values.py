@@ -78,7 +78,7 @@ class StepValue:
 
     @property
     def placeholder(self) -> str:
-        """The text that stands for the value in a plan until it is given."""
+        """The text shown for the value in a plan until it is given."""
         return self.name.upper().replace("-", "_")
 
 
@@ -110,7 +110,7 @@ def read_declared_values(header: Mapping[str, object], steps: object) -> list[St
     ]
 
 
-def parse_pairs(words: Sequence[str]) -> dict[str, str]:
+def parse_set_options(words: Sequence[str]) -> dict[str, str]:
     """Return the values given with `--set NAME=VALUE`.
 
     Raises:
@@ -159,7 +159,7 @@ def choose_values(
     return {one.name: given.get(one.name, before.get(one.name, one.default)) for one in values}
 
 
-def make_missing_problem(missing: Sequence[StepValue], profile: str) -> Problem:
+def make_missing_values_problem(missing: Sequence[StepValue], profile: str) -> Problem:
     """Return the Problem for missing values."""
     meanings = "; ".join(f"{one.name}: {one.meaning}" for one in missing)
     typed = " ".join(f"--set {one.name}={one.placeholder}" for one in missing)

@@ -71,7 +71,7 @@ def find_listening_ports(server: psutil.Process) -> set[tuple[str, int]]:
 
 
 def is_answering(port: int) -> bool:
-    """Return whether a server responds at all."""
+    """Return whether a server sends any response, even an error."""
     try:
         send_request(port, "GET", "/")
     except OSError:

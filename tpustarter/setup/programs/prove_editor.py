@@ -32,7 +32,7 @@ ENVIRONMENT = {**os.environ, "TERM": "xterm-256color", "LC_ALL": "C.UTF-8"}
 
 @contextlib.contextmanager
 def open_terminal(words: list[str], env: dict[str, str]) -> Generator[int]:
-    """Run a program in a terminal of its own; yield the terminal's other end, then hang up."""
+    """Run a program in a separate terminal; yield the terminal's other end, then hang up."""
     pid, descriptor = pty.fork()
     if pid == 0:
         os.execvpe(words[0], words, env)  # noqa: S606 -- nothing of it goes through a shell

@@ -63,12 +63,14 @@ def prove_token_required(port: int, token: str, server: psutil.Process) -> None:
 
 def prove_origins(port: int, auth: Mapping[str, str], origin: str) -> None:
     """Check that the server accepts requests from web pages of the intended origin only."""
-    require_claim(not is_allowed(port, auth, STRANGER), "a page of a stranger may not talk to it")
+    require_claim(
+        not is_cross_origin_allowed(port, auth, STRANGER), "a page of a stranger may not talk to it"
+    )
     if origin != "-":
-        require_claim(is_allowed(port, auth, origin), f"a page of {origin} may")
+        require_claim(is_cross_origin_allowed(port, auth, origin), f"a page of {origin} may")
 
 
-def is_allowed(port: int, auth: Mapping[str, str], origin: str) -> bool:
+def is_cross_origin_allowed(port: int, auth: Mapping[str, str], origin: str) -> bool:
     """Return whether a browser would let a page send a request with a token and read the response.
 
     Both the CORS preflight response and the response itself have to name the page. If

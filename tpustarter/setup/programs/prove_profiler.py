@@ -56,7 +56,7 @@ def main(platform: str, command: list[str]) -> None:
 
 
 def trace_program(folder: Path) -> tuple[str, str]:
-    """Trace a small program in a process of its own; return JAX's version and platform."""
+    """Trace a small program in a separate process; return JAX's version and platform."""
     words = [sys.executable, "-c", PROGRAM, str(folder), NAME]
     done = subprocess.run(words, stdout=subprocess.PIPE, text=True, check=False)
     require_claim(done.returncode == 0, "it traces a program")
@@ -65,7 +65,7 @@ def trace_program(folder: Path) -> tuple[str, str]:
 
 
 def fetch_json(port: int, what: str) -> Any:
-    """Return the JSON answer of the plug-in; each path has a form of its own."""
+    """Return the plug-in's JSON answer, whose form depends on the path."""
     status, _, text = send_request(port, "GET", f"{PROFILE}/{what}")
     require_claim(status == 200, f"it answers {what.partition('?')[0]}")
     return json.loads(text)

@@ -25,7 +25,7 @@ def read_mount(folder: str) -> tuple[str, str]:
 
 
 def measure_large_file(folder: str) -> str:
-    """Write one large file, read it back over the network, and return both rates as text."""
+    """Write a large file, read it back over the network, and return text with both rates."""
     block = os.urandom(1_000_000)
     with tempfile.TemporaryFile(dir=folder) as file:
         began = time.perf_counter()
@@ -47,7 +47,7 @@ def measure_large_file(folder: str) -> str:
 
 
 def measure_small_files(folder: str) -> str:
-    """Write small files, each flushed to the server, and return the time per file as text."""
+    """Write small files, each flushed to the server, and return text with the time per file."""
     began = time.perf_counter()
     for _ in range(SMALL):
         with tempfile.TemporaryFile(dir=folder) as file:

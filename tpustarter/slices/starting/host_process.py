@@ -13,7 +13,7 @@ from pathlib import Path
 
 from tpustarter.core import locations
 from tpustarter.running.line_splitter import LineSplitter
-from tpustarter.running.process import CappedLog, GoneEvent, Probe
+from tpustarter.running.process import CappedLog, Probe, ProbeGoneEvent
 from tpustarter.slices.starting import launch_request
 from tpustarter.slices.starting.labelled_output import HostLineSplitter
 from tpustarter.slices.starting.launch_request import (
@@ -87,7 +87,7 @@ class HostProcess:
         self._lines = {name: _lines(command) for name in ("stdout", "stderr")}
         self._hosts = {command.host: _HostState()}
         self._ending: EndReason | None = None
-        self._gone: GoneEvent | None = None
+        self._gone: ProbeGoneEvent | None = None
         self._began = self._beat_at = time.monotonic()
         self._reach_by = self._began + reach_s
         self._end_by: float | None = None

@@ -20,7 +20,7 @@ from tpustarter.slices.starting.launch_request import (
 
 
 def make_ssh_probe_command(request: LaunchRequest, options: Sequence[str]) -> str:
-    """Return the command line that ssh passes to a host's login shell; it works in any shell.
+    """Return a command line for a host's login shell, whichever shell that is.
 
     Args:
         request: The run to start.

@@ -18,7 +18,7 @@ from pathlib import Path
 
 from tpustarter.core.problem import ExitCode, Problem, find_limit_problem
 from tpustarter.running import probe_archive
-from tpustarter.running.process import allow_descriptors
+from tpustarter.running.process import raise_open_file_limit
 from tpustarter.slices.starting.host_process import HostProcess
 from tpustarter.slices.starting.launch_request import (
     EndReason,
@@ -69,7 +69,7 @@ class RunningCommands:
         self._folder = folder
         self._reach_s = reach_s
         self._running: dict[int, HostProcess] = {}
-        """The running commands, by the descriptor that is readable when there is output."""
+        """The running commands, keyed by the descriptor that is readable when there is output."""
         self._stops = 0
         self._wake, self._waker = os.pipe()
         for descriptor in (self._wake, self._waker):
@@ -101,7 +101,7 @@ class RunningCommands:
         This also sends the heartbeats: a host ends if its events are not read for `LIFELINE_S`
         seconds.
         """
-        allow_descriptors(len(self._waiting))
+        raise_open_file_limit(len(self._waiting))
         turn_at = time.monotonic() + LOOK_S
         probe = probe_archive.build_probe_archive(self._folder / "starting.pyz")
         with selectors.DefaultSelector() as selector:

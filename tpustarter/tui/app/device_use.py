@@ -33,8 +33,8 @@ OPEN_S = 1800.0
 Tell = Callable[[DeviceHolder | None], object]
 
 
-class DeviceUse:
-    """The owner of the lesson's session.
+class LessonSessionOwner:
+    """The owner of the lesson's process, and of the record of who holds the device.
 
     `notify` is called with the process that holds the device, or None, whenever it may have
     changed.
@@ -94,7 +94,7 @@ class DeviceUse:
         return holder is not None and holder.accelerator is not None
 
     def choose_label(self, machine: MachineLabelText) -> MachineLabelText:
-        """Return the label for all headings, with the process that holds the device, if any."""
+        """Return the label for all headings, which names the process that holds the device."""
         return machine if self.holder is None else machine.add_holder(self.holder)
 
     def is_warm_for_other(self, lesson: str) -> bool:
@@ -156,7 +156,7 @@ class DeviceUse:
             self._notify(self.holder)
 
     def stop(self, *, names_stay: bool = False) -> None:
-        """Stop the running block without waiting; its result is then `interrupted`.
+        """Stop the running block without waiting. The block's result is then `interrupted`.
 
         See `LessonSession.stop` for `names_stay`.
         """

@@ -93,8 +93,8 @@ class ProgressSaved(Message, bubble=False):
 
 
 @dataclass
-class PageReady(Message):
-    """Sent when a screen is laid out, so that keys act on visible widgets."""
+class PageLaidOut(Message):
+    """Sent when a screen's layout is complete, so that keys act on visible widgets."""
 
 
 @dataclass

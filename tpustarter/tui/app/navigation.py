@@ -37,7 +37,7 @@ class Navigation:
         self._app.push_screen(LessonListScreen())
 
     def open_lesson(self, lesson: str, *, at: str = "") -> None:
-        """Open a lesson, scrolled to the line `at` if it is given."""
+        """Open a lesson at its beginning, or scrolled to the line `at`."""
         from tpustarter.tui.lesson.screen import LessonRunScreen
 
         self._app.push_screen(LessonRunScreen(lesson, at=at))
@@ -49,7 +49,7 @@ class Navigation:
         self._app.push_screen(ExerciseScreen(exercise))
 
     def back_to_lesson(self, lesson: str, *, at: str = "") -> bool:
-        """Go back to the lesson under the current screen, scrolled to the line `at` if given.
+        """Go back to the lesson under the current screen, scrolled to the line `at` unless "".
 
         Returns:
             False if the lesson is not open.
@@ -164,7 +164,7 @@ class Navigation:
         self._app.push_screen(SettingsScreen())
 
     def open_search(self, text: str = "") -> None:
-        """Open the list of lessons with its search field, and search for a text if given."""
+        """Open the list of lessons with its search field, and search if there is a query."""
         from tpustarter.tui.library.screen import LessonListScreen
 
         if isinstance(self._app.screen, LessonListScreen):

@@ -105,7 +105,7 @@ class Palette(SearchedPalette):
         frame.border_subtitle = "at the right, the command that does the same"
 
     def on_resize(self) -> None:
-        """Limit the list's height to the window; it is lower if there are fewer actions."""
+        """Limit the list's height to the window, or to the number of actions if that is lower."""
         chrome, note = 3, self.query_one("#in-shell")
         note.display = self.size.height >= FRAMED and bool(describe_shell())
         if self.size.height >= FRAMED:

@@ -95,7 +95,7 @@ def _titled(tutor: AppSession) -> tuple[tuple[str, str, Callable[[], None]], ...
         lessons = content.read_lessons(tutor.lessons)
     except Problem:
         return ()
-    go, titles = tutor.go, exercises.read_titles(lessons)
+    go, titles = tutor.go, exercises.read_exercise_titles(lessons)
     found = [(f"Lesson: {one.title}", one.id, partial(go.open_lesson, one.id)) for one in lessons]
     found += [
         (f"Exercise: {title}", f"--exercise {name}", partial(go.open_exercise, name))

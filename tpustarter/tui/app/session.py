@@ -24,7 +24,7 @@ from tpustarter.learning.progress import course
 from tpustarter.machine.machine import Machine
 from tpustarter.running.device_holder import DeviceHolder
 from tpustarter.tui.app import messages, settings, theme
-from tpustarter.tui.app.device_use import DeviceUse
+from tpustarter.tui.app.device_use import LessonSessionOwner
 from tpustarter.tui.app.machine_label import MachineLabelText
 from tpustarter.tui.kit.row_list import get_app
 from tpustarter.tui.terminal.app_internals import AppInternals
@@ -52,13 +52,13 @@ class Routes(Protocol):
         """Open the list of lessons."""
 
     def open_lesson(self, lesson: str, *, at: str = "") -> None:
-        """Open a lesson, scrolled to the line `at` if it is given."""
+        """Open a lesson at its beginning, or scrolled to the line `at`."""
 
     def replace_with_lesson(self, lesson: str) -> None:
         """Open a lesson in place of the open one, and close the screens in front of it."""
 
     def back_to_lesson(self, lesson: str, *, at: str = "") -> bool:
-        """Go back to the lesson under the current screen, scrolled to the line `at` if given.
+        """Go back to the lesson under the current screen, scrolled to the line `at` unless "".
 
         Returns:
             False if the lesson is not open.
@@ -102,7 +102,7 @@ class Routes(Protocol):
         """Open the settings."""
 
     def open_search(self, text: str = "") -> None:
-        """Open the list of lessons with its search field, and search for a text if given."""
+        """Open the list of lessons with its search field, and search if there is a query."""
 
     def open_palette(self) -> None:
         """Open the command palette."""
@@ -151,13 +151,15 @@ class AppSession(AppInternals, inherit_bindings=False):
         self.clock = clock
         """The clock for TPUs; None for the wall clock."""
         self.lessons, self.checks = lessons, checks
-        self.live = DeviceUse(lambda holder: self.post_message(messages.DeviceHeld(holder)))
+        self.live = LessonSessionOwner(
+            lambda holder: self.post_message(messages.DeviceHeld(holder))
+        )
         self.edits: dict[tuple[str, str], BlockDraft | None] = {}
         """Code edited since the start, by lesson and block id; None for the lesson's own code."""
         self.titles: dict[str, str] = {}
-        """The titles of the lessons read so far, by id."""
+        """The titles of the lessons read so far, keyed by id."""
         self.setup_values: dict[str, dict[str, str]] = {}
-        """Values entered for a set-up's steps, by profile."""
+        """Values entered for a set-up's steps, keyed by profile."""
         self.tpu_draft: TpuDraft | None = None
         """Values entered for a TPU that has not been requested yet."""
         self.machine_label = MachineLabelText()

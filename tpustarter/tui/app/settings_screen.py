@@ -57,7 +57,7 @@ MOUSE = (
     "terminal itself selects. Choose `off` to leave the mouse to the terminal."
 )
 ABOUT = {"python": PYTHON, "devices": VIRTUAL, "theme": SEEN, "mouse": MOUSE}
-"""The explanations of the settings, by the part of their row ids before the colon."""
+"""The explanations of the settings, keyed by the part of their row ids before the colon."""
 TITLES = ("Python", "Virtual CPU devices", "Colours", "Mouse")
 """The titles of the explanations in `ABOUT`, in the same order."""
 
@@ -132,7 +132,7 @@ Enter chooses the marked line, and a star marks what is chosen. Each choice is k
     @work(thread=True, exclusive=True, exit_on_error=False, group=LOAD)
     def _look(self) -> None:
         self.post_message(
-            FactsLoaded(machine_facts.collect_facts(self.tutor.machine, self.tutor.choices))
+            FactsLoaded(machine_facts.collect_machine_facts(self.tutor.machine, self.tutor.choices))
         )
 
     def on_facts_loaded(self, message: FactsLoaded[MachineFacts]) -> None:

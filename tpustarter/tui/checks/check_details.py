@@ -75,7 +75,7 @@ def describe_claim(check: Check) -> Iterator[LaidOutLines | Content]:
     yield AddressLine("page  ", escape_text(check.source))
 
 
-def describe_check(
+def describe_findings_and_method(
     check: Check, found: Iterable[LaidOutLines | Content], about: CheckExplanation
 ) -> Iterator[LaidOutLines | Content]:
     """Yield a check's findings or claim, then its method and the opening of its lesson."""
@@ -98,7 +98,7 @@ def format_check_details(
         about: The texts from its file and its lesson.
         log: The last lines of its log, or "".
     """
-    left = [*describe_check(check, found, about)]
+    left = [*describe_findings_and_method(check, found, about)]
     if log:
         left += [Content(""), group_heading("Its log"), Content(log)]
     file = f"checks/{check.path.parent.name}/{check.path.name}"

@@ -70,7 +70,7 @@ class CheckList(RunProgress):
         return check_rows.fold_checks(self.results.values(), [] if self.run else waiting)
 
     def ids(self) -> list[str]:
-        """Return the row ids in order, the worst first and the running check after those."""
+        """Return the row ids: the worst checks first, and the running check after those."""
         if self.lists_all and not self.run:
             return list(self.checks)
         raised = known_causes.rank_causes(self.results.values(), check_rows.check_sort_key)

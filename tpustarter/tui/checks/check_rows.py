@@ -48,7 +48,7 @@ _WORDS_OF_MANY = {
     BLOCKED: ("skip", "checks are blocked by what failed"),
 }
 Folds = dict[str, list[Result] | list[Check]]
-"""The checks that share a row, by row id: results, or checks that have not run."""
+"""The checks that share a row, keyed by row id: results, or checks that have not run."""
 
 
 def check_sort_key(result: Result | None) -> known_causes.Rank:
@@ -59,7 +59,7 @@ def check_sort_key(result: Result | None) -> known_causes.Rank:
 
 
 def format_tally(results: Collection[Result], total: int) -> str:
-    """Return the number of checks with each status, the worst status first."""
+    """Return how many checks have each status, the worst status first."""
     counts = Counter(result.status for result in results)
     parts = [
         f"{counts[status]} {WORDS[status].lower()}" for status in WORST_FIRST if counts[status]
@@ -97,7 +97,7 @@ def guess_activity(framework: str, platform: str, *, is_warm: bool) -> str:
 
 
 def fold_checks(results: Iterable[Result], waiting: Sequence[Check]) -> Folds:
-    """Return the checks that share a row, by row id; small groups are not folded."""
+    """Return the checks that share a row, keyed by row id. Small groups are not folded."""
     passed: list[Result] = []
     skipped: list[Result] = []
     stopped: list[Result] = []
@@ -144,7 +144,7 @@ _LISTS = ", Enter or p lists them"
 
 
 def make_folded_row(name: str, group: Sequence[Result | Check], *, has_names: bool) -> Row:
-    """Return the row of several checks, with their names if `has_names` is True."""
+    """Return the row that stands for a group of folded checks."""
     status, text_of_all = _WORDS_OF_MANY[name]
     label = status_word(status, WORDS.get(status, status), 8) + f"{len(group)} {text_of_all}"
     seconds = sum(one.seconds for one in group if isinstance(one, Result))
@@ -154,7 +154,9 @@ def make_folded_row(name: str, group: Sequence[Result | Check], *, has_names: bo
     return Row(name, label, right, more, whole=Content(_LISTS))
 
 
-def describe_folded(name: str, group: Sequence[Result | Check]) -> Iterator[LaidOutLines | Content]:
+def describe_folded_checks(
+    name: str, group: Sequence[Result | Check]
+) -> Iterator[LaidOutLines | Content]:
     """Yield the claims or results of folded checks."""
     yield Content.styled(f"{len(group)} {_WORDS_OF_MANY[name][1]}", "bold")
     width = max(len(one.id) for one in group) + 2

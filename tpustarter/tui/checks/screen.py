@@ -23,8 +23,8 @@ from tpustarter.text.terminal import escape_text
 from tpustarter.tui.app.messages import CHECKS, LOAD, EventsArrived, FactsLoaded
 from tpustarter.tui.checks import check_explanation, check_rows, status_line
 from tpustarter.tui.checks.check_details import (
-    describe_check,
     describe_claim,
+    describe_findings_and_method,
     describe_result,
     format_check_details,
 )
@@ -83,7 +83,7 @@ class ChecksScreen(ListWithDetails):
             self, CHECKS, self._tick
         )
         self._about: dict[str, CheckExplanation] = {}
-        """The explanations read so far, by check id."""
+        """The explanations read so far, keyed by check id."""
         self._log_of: str | None = None
         """The check whose log is shown; highlighting another check closes the log."""
         self._highlight = CheckHighlight()
@@ -109,7 +109,7 @@ class ChecksScreen(ListWithDetails):
         self._runner.on_stop(selfcheck.stop)
         yield from self._events(selfcheck)
         if not request.ids:
-            lesson_progress.record_check(selfcheck.run)
+            lesson_progress.record_check_run(selfcheck.run)
         last_failures.save_failures(selfcheck.run)
         yield selfcheck.run
 
@@ -220,7 +220,7 @@ class ChecksScreen(ListWithDetails):
             "details", f"{result.id}: {WORDS[result.status].lower()}" if result else chosen
         )
         if group := self._list.find_folds().get(chosen):
-            self.show_details(StackedText(check_rows.describe_folded(chosen, group)))
+            self.show_details(StackedText(check_rows.describe_folded_checks(chosen, group)))
         elif result and self._log_of == result.id:
             log = clean_text(result.log.rstrip("\n")) or "This check wrote nothing."
             title = Content.styled(f"Log of {escape_text(result.id)}", "bold")
@@ -232,7 +232,7 @@ class ChecksScreen(ListWithDetails):
                 log = clean_text(result.log.rstrip("\n")) if result else ""
                 self.show_details(format_check_details(check, found, about, log))
             elif self.size.width >= self.BESIDE:  # the explanation fits as well
-                self.show_details(StackedText(describe_check(check, found, about)))
+                self.show_details(StackedText(describe_findings_and_method(check, found, about)))
                 if chosen not in self._about:
                     self._look(check)
             else:

@@ -80,7 +80,7 @@ class AnswerJudge:
         if self._screen.tutor.live.is_warm_for_other(_name(exercise)):
             self._screen.notify(OTHER_ENDS, markup=False)
         self.has_process = True
-        self._path = verdict_text.short_path(exercises.learner_file(exercise))
+        self._path = verdict_text.short_path(exercises.learner_file_path(exercise))
         self.forget()
         self._runner.begin(partial(self._judge, exercise))
 
@@ -125,15 +125,17 @@ def _name(exercise: Exercise) -> str:
 
 
 @dataclass(frozen=True)
-class AnswerEnd:
-    """The facts shown below a right answer."""
+class SolvedExerciseText:
+    """The text below a correct answer: the exercise's summary, and where Esc leads."""
 
     end: ExerciseSummary
     back: str
     """The description of the screen to which Esc leads."""
 
 
-def read_answer_end(tutor: AppSession, exercise: Exercise, below: Page) -> AnswerEnd:
+def read_solved_exercise_text(
+    tutor: AppSession, exercise: Exercise, below: Page
+) -> SolvedExerciseText:
     """Read the achievements and the next step after a right answer.
 
     Args:
@@ -152,4 +154,4 @@ def read_answer_end(tutor: AppSession, exercise: Exercise, below: Page) -> Answe
     if isinstance(below, ExerciseListScreen) and (other := below.find_next_open(exercise.id)):
         step = NextLearningStep(f"The next exercise of the list: {other.title}", exercise=other.id)
         end = replace(end, next_step=step)
-    return AnswerEnd(end, back or "where you were")
+    return SolvedExerciseText(end, back or "where you were")

@@ -129,7 +129,7 @@ those that are solved, then all of them.
         self.take_keys()
 
     def _entitle(self) -> None:
-        """Show the number of solved exercises on the path, and the number of all exercises."""
+        """Show how many exercises on the path are solved, and how many there are in all."""
         listed = [*self._listed.values()]
         on_path = [one for one in listed if one.is_on_path] or listed
         count = sum(one.state == "pass" for one in on_path)

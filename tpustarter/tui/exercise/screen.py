@@ -21,7 +21,11 @@ from tpustarter.learning.progress.lesson_summary import NextLearningStep
 from tpustarter.text.terminal import escape_text
 from tpustarter.tui.app.messages import LOAD, EventsArrived, FactsLoaded
 from tpustarter.tui.exercise import verdict_text
-from tpustarter.tui.exercise.answer_judge import AnswerEnd, AnswerJudge, read_answer_end
+from tpustarter.tui.exercise.answer_judge import (
+    AnswerJudge,
+    SolvedExerciseText,
+    read_solved_exercise_text,
+)
 from tpustarter.tui.exercise.exercise_view import ExerciseView
 from tpustarter.tui.explain import failed_run
 from tpustarter.tui.kit import external_editor
@@ -107,7 +111,7 @@ The lines below `# Judged below` are written again each time, so changing them h
         try:
             lessons = content.read_lessons(self.tutor.lessons)
             exercise = exercises.find_exercise(lessons, self._exercise_id)
-            exercises.open_learner_file(exercise)
+            exercises.ensure_learner_file(exercise)
             self.post_message(FactsLoaded(exercise))
         except Problem as problem:
             self.post_message(FactsLoaded(problem))
@@ -115,7 +119,7 @@ The lines below `# Judged below` are written again each time, so changing them h
     @work(thread=True, exclusive=True, exit_on_error=False, group=LOAD)
     def _look_on(self, exercise: Exercise) -> None:
         """Look up the next step after a right answer."""
-        self.post_message(FactsLoaded(read_answer_end(self.tutor, exercise, self._below)))
+        self.post_message(FactsLoaded(read_solved_exercise_text(self.tutor, exercise, self._below)))
 
     @property
     def _below(self) -> Page:
@@ -123,9 +127,11 @@ The lines below `# Judged below` are written again each time, so changing them h
         pages = [screen for screen in self.tutor.screen_stack if isinstance(screen, Page)]
         return pages[pages.index(self) - 1]
 
-    def on_facts_loaded(self, message: FactsLoaded[AnswerEnd | Problem | Exercise]) -> None:
+    def on_facts_loaded(
+        self, message: FactsLoaded[SolvedExerciseText | Problem | Exercise]
+    ) -> None:
         """Show the task or its Problem, or after a right answer the next step."""
-        if isinstance(message.facts, AnswerEnd):
+        if isinstance(message.facts, SolvedExerciseText):
             end, self._back = message.facts.end, message.facts.back
             self._way, self._achieved = end.next_step, end.achieved
             self._show()
@@ -137,7 +143,7 @@ The lines below `# Judged below` are written again each time, so changing them h
             return
         exercise = self._exercise = message.facts
         self.rename(escape_text(exercise.title))
-        self._path = exercises.learner_file(exercise)
+        self._path = exercises.learner_file_path(exercise)
         self._saved = exercises.read_save_stamp(self._path)
         count = exercises.count_given_hints(exercise)
         self._hints = list(exercise.hints[:count])
@@ -212,7 +218,7 @@ The lines below `# Judged below` are written again each time, so changing them h
         if printed:
             pieces += [Content(""), FoldedOutput(printed)]
         if judged and judged.is_right:
-            end = verdict_text.lay_out_end(
+            end = verdict_text.lay_out_solved_exercise(
                 exercise, self._way, self._back, is_typing=is_typing, has_seen=bool(self._solution)
             )
             pieces += [Content(""), *end]
@@ -358,7 +364,7 @@ The lines below `# Judged below` are written again each time, so changing them h
             self.notify(
                 escape_text(f"Started again; {exercises.describe_kept_copy(kept)}"), markup=False
             )
-            self._saved = exercises.read_save_stamp(exercises.learner_file(self._exercise))
+            self._saved = exercises.read_save_stamp(exercises.learner_file_path(self._exercise))
             self._judging.forget()
             self._show_own_code()
             self._show()

@@ -98,10 +98,10 @@ def format_replaced_note(offered: str) -> Content:
     return Content.assemble("What you type replaces ", (what, CODE), ".")
 
 
-def lay_out_end(
+def lay_out_solved_exercise(
     exercise: Exercise, way: NextLearningStep | None, back: str, *, is_typing: bool, has_seen: bool
 ) -> Iterator[LaidOutLines | Content]:
-    """Yield the texts below a right answer: the lesson learned, and the next steps.
+    """Yield the text below a correct answer: the lesson learned, and the next steps.
 
     Args:
         exercise: The solved exercise.

@@ -123,7 +123,7 @@ def find_file(text: str) -> Path | None:
 
 
 def is_log_path(text: str) -> bool:
-    """Return whether a text is the path of a log or looks like a mistyped one."""
+    """Return whether what was typed is the path of a log, or looks like a mistyped one."""
     return bool(find_file(text)) or _is_like_a_path(text.strip())
 
 
@@ -136,7 +136,7 @@ def _is_like_a_path(word: str) -> bool:
 
 
 def read_failure(text: str) -> FailedRun:
-    """Return the failure described by a text, or by the log file that the text names.
+    """Return the failure described by typed text, or by the log file that the text names.
 
     Raises:
         Problem: The text names a file that does not exist or cannot be read.

@@ -22,7 +22,7 @@ ASKING = (
 NOTHING_YET = "Paste an error first, or type the path of a log."
 
 
-class ErrorText(TextArea):
+class ErrorInput(TextArea):
     """The field to paste an error into; pasted text is explained at once."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -96,16 +96,16 @@ read files look at this machine.
 
     def body(self) -> Iterable[Widget]:
         yield Static(style_sentence(ASKING), id="asking")
-        yield ErrorText()
+        yield ErrorInput()
         yield Static("", id="headline")
 
     def on_mount(self) -> None:
         self._show_note("")
-        self.set_focus(self.query_one(ErrorText))
+        self.set_focus(self.query_one(ErrorInput))
 
     def action_explain(self) -> None:
         """Explain the text, or show why this is not possible."""
-        text = self.query_one(ErrorText).text
+        text = self.query_one(ErrorInput).text
         try:
             what = read_failure(text) if text.strip() else None
         except Problem as problem:
@@ -113,7 +113,7 @@ read files look at this machine.
             return
         self._show_note("" if what else NOTHING_YET)
         if what:
-            self.query_one(ErrorText).was_explained()
+            self.query_one(ErrorInput).was_explained()
             self.tutor.go.open_explanation(what)
 
     def _show_note(self, text: str) -> None:

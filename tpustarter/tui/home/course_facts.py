@@ -33,7 +33,7 @@ class Course:
     A lesson is begun once the user has typed into one of its blocks.
     """
     records: dict[str, LessonProgress] = field(default_factory=dict[str, "LessonProgress"])
-    """The saved progress, by lesson id."""
+    """The saved progress, keyed by lesson id."""
     last: dict[str, object] | None = None
     """The saved result of the last check of this machine."""
     trouble: str = ""
@@ -44,12 +44,12 @@ class Course:
     """Number of ledgers of such TPUs that could not be read."""
 
     def describe_open_tasks(self, lesson_id: str) -> str:
-        """Describe the number of open tasks and questions of a lesson that has been read."""
+        """Return a phrase for the tasks and questions still open in a lesson that has been read."""
         return solved_exercises.format_open_count(self.records[lesson_id].open_count)
 
     def list_unsolved_in_lesson(self, lesson_id: str) -> list[str]:
         """Return the ids of a lesson's unsolved exercises."""
-        return solved_exercises.list_unsolved(self.lessons[lesson_id], self.records)
+        return solved_exercises.list_unsolved_exercises(self.lessons[lesson_id], self.records)
 
     def list_unsolved_on_path(self, progress: PathProgress) -> list[str]:
         """Return the ids of a path's unsolved exercises."""
@@ -88,7 +88,7 @@ class Course:
         return name.replace("-", " ")
 
     def list_half_done(self, progress: PathProgress) -> list[str]:
-        """Return the lessons that are begun or read but not done, those on the path first.
+        """Return the lessons that were started or read but are not done, those on the path first.
 
         The next lesson is left out.
         """
@@ -127,9 +127,11 @@ def read_course(folder: Path | None) -> Course:
     from tpustarter.learning.progress import drafts, lesson_progress
 
     known = Course({}, [], frozenset())
-    known = replace(known, tpus=len(ledger.read_ledger()), unread=len(ledger.list_unreadable()))
+    known = replace(
+        known, tpus=len(ledger.read_ledger()), unread=len(ledger.list_unreadable_files())
+    )
     try:
-        known = replace(known, last=lesson_progress.read_last_check())
+        known = replace(known, last=lesson_progress.read_last_check_run())
         lessons = {lesson.id: lesson for lesson in content.read_lessons(folder)}
         paths = read_paths(folder)
         records = lesson_progress.read_progress().lessons

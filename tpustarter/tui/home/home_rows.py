@@ -122,7 +122,7 @@ ALSO = {
     "explain": ("f", "Explain an error of your program", "paste it, or name a log"),
     "app.search": ("/", "Look up a word or a function", "in all there is"),
 }
-"""Activities besides the path, by action: the key, the activity, and a note."""
+"""Activities besides the path, keyed by action: the key, the activity, and a note."""
 ALSO_ID = "also:"
 """The prefix of an activity's row id."""
 ALSO_LINES = len(ALSO) + 2
@@ -153,7 +153,7 @@ def needs_setup(facts: MachineFacts | None, lesson: Lesson | None) -> bool:
 
 
 def _place(known: Course, progress: PathProgress, lesson_id: str) -> str:
-    """Return a sentence about the next lesson, with its state or its place on the path."""
+    """Return a sentence about the next lesson, with its state or its position on the path."""
     if lesson_id in known.lessons_begun:
         passed, count = known.lessons_begun[lesson_id]
         of = f": {passed} of {count} blocks and questions are done" if count else ""
@@ -328,7 +328,7 @@ def list_machine_panel_lines(facts: MachineFacts | None) -> Iterator[LaidOutLine
 
 
 def machine_lines(facts: MachineFacts | None, indent: str = "") -> Iterator[LaidOutLines]:
-    """Yield the facts about the machine with their names."""
+    """Yield a line for each fact about the machine, which begins with the fact's name."""
     known = facts.rows if facts else (("", "looking ..."),)
     width = max(8, *(len(name) for name, _ in known), 0)
     for name, text in known:

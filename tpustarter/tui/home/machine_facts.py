@@ -26,7 +26,7 @@ NO_OTHER = (
 
 @dataclass(frozen=True)
 class MachineFacts:
-    """Facts about a machine, as text for the home screen."""
+    """Facts about a machine, formatted for the home screen."""
 
     rows: tuple[tuple[str, str], ...]
     """Pairs of a name and a fact."""
@@ -45,8 +45,8 @@ class MachineFacts:
     """True if `JAX_PLATFORMS` requests a TPU but this machine has none."""
 
 
-def collect_facts(machine: host.Machine, settings: Settings) -> MachineFacts:
-    """Collect facts about a machine; this may wait a second for the metadata server."""
+def collect_machine_facts(machine: host.Machine, settings: Settings) -> MachineFacts:
+    """Collect facts about a machine, waiting up to a second for the metadata server."""
     chosen, others, reason = None, list[Interpreter](), ""
     try:
         chosen, others = interpreters.choose_interpreter(None, machine.env, Path.cwd())

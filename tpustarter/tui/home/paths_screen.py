@@ -48,7 +48,7 @@ LOW_AND_NARROW = 28
 
 
 class PathList(DelayedRowList):
-    """The list of paths; Enter takes the highlighted one."""
+    """The list of paths; Enter chooses the highlighted one."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "select", "take this path", key_display="Enter"),

@@ -158,7 +158,7 @@ the mark as the arrow keys do.
         from tpustarter.tui.home import machine_facts  # late, for a fast first paint
 
         self.post_message(
-            FactsLoaded(machine_facts.collect_facts(self.tutor.machine, self.tutor.choices))
+            FactsLoaded(machine_facts.collect_machine_facts(self.tutor.machine, self.tutor.choices))
         )
 
     @work(thread=True, exclusive=True, exit_on_error=False, group=f"{LOAD}-course")

@@ -32,7 +32,7 @@ Answer = TypeVar("Answer")
 
 
 class InputDialog(ModalScreen[Answer], Generic[Answer]):
-    """A dialog with a text and an input field; its result is None after Escape."""
+    """A dialog with an input field. Its result is None after Escape."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "answer", "send nothing", key_display="Esc", tooltip="change nothing"),
@@ -74,7 +74,7 @@ class InputDialog(ModalScreen[Answer], Generic[Answer]):
 
 
 class ConfirmName(InputDialog[bool]):
-    """A dialog that shows a request; its result is True once the full name has been typed."""
+    """A dialog that shows a request. Its result is True once the full name has been typed."""
 
     def __init__(self, title: str, shown: VisualType, name: str, to_do: str) -> None:
         """Ask for a name.
@@ -101,7 +101,7 @@ class ConfirmName(InputDialog[bool]):
 
 
 class TextDialog(InputDialog[str]):
-    """A dialog that asks for a text; its result is what was typed."""
+    """A dialog that asks for text, and returns what was typed."""
 
     def __init__(self, title: str, text: str, value: str) -> None:
         super().__init__(title, style_sentence(text), Content("Enter goes on:"), value)

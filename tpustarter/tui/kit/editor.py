@@ -44,7 +44,7 @@ _LEXER = PythonLexer(stripnl=False, ensurenl=False)
 
 
 class CodeEditor(HighlightedArea):
-    """An editor for a block's code; it stays open while the block runs."""
+    """An editor for a block's code that stays open while the block runs."""
 
     HELP = """
 Type Python here. What you type is saved as you type it, and **Ctrl+R** runs it.
@@ -91,7 +91,7 @@ fails, **F2** says why. **Ctrl+C** asks whether to quit where it has nothing to 
     ]
 
     def __init__(self, code: str, *, first_line: int | None = None) -> None:
-        """Open the editor with code; its lines are numbered from `first_line` if that is given."""
+        """Open the editor with code, whose lines are numbered if `first_line` is given."""
         self._marked: frozenset[int] = frozenset()
         """The rows that a verdict refers to, until something is typed."""
         self._first_code = code

@@ -77,7 +77,7 @@ class KeyBar(Static):
             get_app(self).simulate_key(key)
 
     def show_status(self, text: str) -> None:
-        """Show a text at the right, such as the position in a list, if the keys leave room."""
+        """Show a status at the right, such as the position in a list, if the keys leave room."""
         if text != self._status:
             self._status = text
             if self._displayed:

@@ -17,7 +17,7 @@ from textual.widgets.markdown import MarkdownFence
 
 from tpustarter.text.invocation import format_commands
 from tpustarter.tui.kit.tables import LessonTable
-from tpustarter.tui.lesson.page.lesson_commands import complete_commands
+from tpustarter.tui.lesson.page.lesson_commands import adapt_fenced_commands
 from tpustarter.tui.terminal.markdown_blocks import MarkdownParagraph
 
 NO_BREAK_PLACEHOLDER = "\ue000"
@@ -118,7 +118,7 @@ class LessonText(Markdown):
 
     def __init__(self, text: str, *, id: str | None = None, is_read: bool = False) -> None:  # noqa: A002  Textual's name
         """Show a text; with `is_read`, `format_commands` is applied only to its code fences."""
-        typed = complete_commands(text) if is_read else format_commands(text)
+        typed = adapt_fenced_commands(text) if is_read else format_commands(text)
         super().__init__(typed, id=id, parser_factory=_parser, open_links=False)
 
 

@@ -21,7 +21,7 @@ from tpustarter.core import locations
 from tpustarter.core.problem import ExitCode, Problem, find_problem
 from tpustarter.core.redact import Redactor
 from tpustarter.tui.app import settings
-from tpustarter.tui.app.messages import PageReady
+from tpustarter.tui.app.messages import PageLaidOut
 from tpustarter.tui.app.session import AppSession, find_session, find_worker_error
 from tpustarter.tui.kit.heading import Heading
 from tpustarter.tui.kit.key_line import KeyBar, list_active_keys
@@ -203,7 +203,7 @@ class Page(WholeScreen):
         if not self.is_ready:
             self.is_ready, self.ready_at = True, monotonic()
             self.refresh_bindings()
-            self.post_message(PageReady())
+            self.post_message(PageLaidOut())
 
     def on_worker_state_changed(self, event: Worker.StateChanged) -> None:
         """Show a worker's error, and stop holding back keys for that worker."""
@@ -321,7 +321,7 @@ class HelpSheet(Sheet):
 
 
 class ConfirmWindow(ModalScreen[bool]):
-    """A question before something is changed; the result is True or False."""
+    """A dialog that asks before something is changed. Its result is True or False."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("y", "answer(True)", "yes", tooltip="do it"),

@@ -222,7 +222,7 @@ class DetailRows(RowList):
             self.post_message(self.OptionHighlighted(self, option, index))
 
     def action_leave(self) -> None:
-        """Select the highlighted row; this action exists only for its label, "open"."""
+        """Select the highlighted row, as Enter does. The action exists for its label, "open"."""
         self.action_select()
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
@@ -244,7 +244,7 @@ class DelayedDetailRows(DetailRows, DelayedRowList):
 
 
 class SidePanel(VerticalScroll, can_focus=False):
-    """Text next to the focused widget; its border names the key that scrolls it."""
+    """Text next to the focused widget. The panel's border names the key that scrolls it."""
 
     def __init__(self, area: str, rest: str = "Space reads on") -> None:
         self._text = Static()

@@ -14,7 +14,7 @@ _COLOURS = re.compile(r"\x1b\[[0-9;:]*m")
 
 
 def clean_text(text: str) -> str:
-    """Remove colour codes from a text, and escape other control characters."""
+    """Remove colour codes from text, and escape other control characters."""
     lines = text.replace("\r\n", "\n").split("\n")
     return "\n".join(_clean_line(line) for line in lines)
 

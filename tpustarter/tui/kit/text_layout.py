@@ -12,7 +12,7 @@ from textual.strip import Strip
 from textual.style import Style
 from textual.visual import RenderOptions, Visual
 
-from tpustarter.text.invocation import NAME, format_commands, program_command
+from tpustarter.text.invocation import NAME, format_commands, tpustarter_command
 from tpustarter.text.terminal import (
     GLUE,
     add_unbreakable_spaces,
@@ -80,9 +80,9 @@ def style_lines(text: str) -> Content:
 
 
 def wrap_text(text: Content, width: int) -> list[Content]:
-    """Wrap a text, without breaking quantities such as "12 min" or code that fits on one line."""
+    """Wrap text without breaking quantities such as "12 min", or code that fits on one line."""
     plain_text = (
-        add_unbreakable_spaces(text.plain) if len(program_command()) <= width else text.plain
+        add_unbreakable_spaces(text.plain) if len(tpustarter_command()) <= width else text.plain
     )
     for span in text.spans:
         if span.style == CODE and span.end - span.start <= width:
@@ -115,12 +115,12 @@ class LaidOutLines(Visual):
 def adapt_commands(text: Content) -> Content:
     """Apply `format_commands` to a styled text, keeping its styles."""
     shown = format_commands(text.plain)
-    growth = len(program_command()) - len(NAME)
+    growth = len(tpustarter_command()) - len(NAME)
     if shown == text.plain:
         return text
     replaced: list[int] = []  # offsets at which the command has replaced the name
     for match in re.finditer(NAME, text.plain):
-        if shown.startswith(program_command(), match.start() + growth * len(replaced)):
+        if shown.startswith(tpustarter_command(), match.start() + growth * len(replaced)):
             replaced.append(match.start())
     spans = [
         Span(

@@ -64,7 +64,7 @@ class OpenedLesson:
     lost: str = ""
     """The reason why saved drafts could not be read, or ""."""
     printed: dict[str, SavedOutput] = field(default_factory=dict[str, SavedOutput])
-    """The last output of each block, by block id."""
+    """The last output of each block, keyed by block id."""
 
     @property
     def checks(self) -> list[str]:

@@ -27,7 +27,7 @@ class LessonReference:
 def list_references(
     lesson: Lesson, lessons: Iterable[Lesson], folder: Path | None
 ) -> list[LessonReference]:
-    """Return a lesson's references without duplicates, words first and web addresses last."""
+    """Return a lesson's distinct references: glossary words, lessons, checks, then web pages."""
     meanings = glossary.read_glossary(folder)
     lessons_by_path = {candidate.path.resolve(): candidate for candidate in lessons}
     entries = list[LessonReference]()

@@ -18,7 +18,7 @@ from tpustarter.tui.lesson.available_actions import EnterAction
 from tpustarter.tui.lesson.block.block import BlockView
 from tpustarter.tui.lesson.block.draft_saver import DraftSaver
 from tpustarter.tui.lesson.block.run_blocks import BlockRunner
-from tpustarter.tui.lesson.block.run_to_block import RunToBlock, find_last_to_run
+from tpustarter.tui.lesson.block.run_to_block import RunToBlock, find_last_block_to_run
 from tpustarter.tui.lesson.lesson_screen import LessonScreen
 from tpustarter.tui.lesson.page.question import AnswerPicked, QuestionView
 from tpustarter.tui.lesson.references_screen import ReferencesScreen
@@ -174,7 +174,7 @@ class LessonRunScreen(LessonScreen):
         view = (self._page.current_block if anew else None) or self._chosen()
         if view is None:
             return
-        runs_above = anew and find_last_to_run(view, self._page.views)
+        runs_above = anew and find_last_block_to_run(view, self._page.views)
         if view.code.has_gap and not runs_above:  # once filled, it also runs the blocks above it
             self.show_notice(view.gap_message)
             return

@@ -108,7 +108,7 @@ opens the marked one.
         self._library: SearchLibrary | None = None
         self._found: SearchResult | None = None
         self._titles: dict[str, str] = {}
-        """The titles of exercises, by id."""
+        """The titles of exercises, keyed by id."""
         self._filter = "all"
         self._is_readable = True
         """False if the texts cannot be read, in which case a search would never end."""
@@ -149,7 +149,7 @@ opens the marked one.
     def _read(self) -> None:
         course = course_facts.read_course(self.tutor.lessons)
         self.post_message(FactsLoaded(course))
-        self.post_message(FactsLoaded(exercises.read_titles(course.lessons.values())))
+        self.post_message(FactsLoaded(exercises.read_exercise_titles(course.lessons.values())))
         try:
             sources = search.read_sources(self.tutor.lessons, self.tutor.checks)
             if self._library is None or self._library.sources != sources:
@@ -206,7 +206,7 @@ opens the marked one.
         self.search_for(event.value)
 
     def search_for(self, text: str) -> None:
-        """Show the search results for a text, or all lessons if it is empty."""
+        """Show the lessons found for a query, or all lessons if the query is empty."""
         text = text.strip()
         if text and self._found is None and self._is_readable:  # the list shows all lessons
             self.set_area_title("lessons", f"Looking for {text} ...")
@@ -244,7 +244,7 @@ opens the marked one.
             self._wanted, self.is_ready = wanted, False
 
     def action_find(self, text: str = "") -> None:
-        """Show the search field, and search for a text if given."""
+        """Show the search field, and search if there is a query."""
         line = self.query_one(Input)
         line.display = True
         self.set_focus(line)
@@ -387,7 +387,7 @@ opens the marked one.
             self.tutor.go.open_lesson(name, at=found_line.line if found_line else "")
 
     def _search_instead(self, text: str) -> None:
-        """Enter a text into the search field as if the user had typed it."""
+        """Put a query into the search field as if the user had typed it."""
         line = self.query_one(Input)
         line.value = text
         line.cursor_position = len(text)

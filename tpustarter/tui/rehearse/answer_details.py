@@ -108,7 +108,7 @@ def _describe_fit(fit: FittingSize | None) -> Iterator[Piece]:
 
 
 def _list_tried(fit: FittingSize | None) -> Iterator[Piece]:
-    lines = list(fit_text.list_tried(fit)) if fit else []
+    lines = list(fit_text.list_tried_sizes(fit)) if fit else []
     if lines:
         yield HangingText(_dim_label("tried"), "\n".join(lines))
     if fit and fit.finished:

@@ -138,7 +138,7 @@ class RehearsalAnswers:
         return next(reasons, unsearched) or self._why_not_for(program, tpu)
 
     def _why_not_for(self, program: Program, tpu: str) -> str | None:
-        """Return the reason why a check or file has no such program for this TPU, if any."""
+        """Return why a check or file has no such program for this TPU, or None if it may."""
         results = [result for result in self.results if result["check"] == program[0]]
         sizes = find_device_count_mismatch(tpu, program[1], results) if self.is_whole else None
         return (

@@ -145,7 +145,7 @@ has JAX. The compiler comes from the first environment here that has `jax` and `
         programs = [check for check in checks if check.has_programs]
         has_compiler = compiler.is_tpu_compiler_installed(self.tutor.machine)
         own = typed_program.find_typed_programs(Path.cwd())
-        has_torch = user_python.can_lower("torch_xla", self.tutor.machine, Path.cwd())
+        has_torch = user_python.can_lower_torch_modules("torch_xla", self.tutor.machine, Path.cwd())
         available = AvailablePrograms(
             programs, has_compiler=has_compiler, own=own, has_torch=has_torch
         )

@@ -31,7 +31,7 @@ def paint_letter(part: MemoryPart) -> Content:
 def list_parts(result: SizedProgram) -> list[MemoryPart]:
     """Return the parts of a program's memory: its largest arrays, and the rest."""
     return memory_bar.list_memory_parts(
-        result, rehearsal_text.select_largest(result.get("buffers", []))
+        result, rehearsal_text.select_largest_arrays(result.get("buffers", []))
     )
 
 
@@ -47,7 +47,7 @@ def draw_memory(result: SizedProgram, width: int) -> Content:
 
 
 class MemoryPicture(LaidOutLines):
-    """The memory of a device in one line, up to the width of the screen."""
+    """A one-line bar of a program's memory use on one TPU, fitted to the screen's width."""
 
     def __init__(self, result: SizedProgram) -> None:
         self._result = result

@@ -53,7 +53,7 @@ class RehearsalChoice:
 
     @property
     def chosen_checks(self) -> list[str]:
-        """The ids of the selected checks in order, or none if a user's program is selected."""
+        """The ids of the selected checks as listed, or none if a user's program is selected."""
         if self.own:
             return []
         return [check.id for check in self.checks if check.id in self.wanted]

@@ -180,8 +180,10 @@ def parse_typed_program(
         raise Problem(f"`{FIT}` has no name", hint=f"type `{FIT} {DIMENSION}`", code=ExitCode.USAGE)
     try:
         code = user_program.parse_function(name, given, dimension=fit)
-        resolve.check_function_and_arguments(code, shown, given, ())
-        dimension.check_dimension(RehearsalRequest(ids=(name,), arguments=given, fit=fit), code)
+        resolve.verify_function_and_arguments(code, shown, given, ())
+        dimension.require_searchable_dimension(
+            RehearsalRequest(ids=(name,), arguments=given, fit=fit), code
+        )
     except resolve.UnclearProgram as unclear:
         if not unclear.commands:
             raise
@@ -237,7 +239,7 @@ def _program(command: str) -> TypedProgram:
 
 
 def _read_words(kind: str, typed: str) -> tuple[str, ...]:
-    """Return the words of a text; raises Problem if they name no file."""
+    """Return the words of a typed line; raises Problem if they name no file."""
     try:
         words = tuple(shlex.split(typed))
     except ValueError as error:

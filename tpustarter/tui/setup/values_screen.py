@@ -31,7 +31,7 @@ class ValueInput(Input):
 
 
 class SetupValuesScreen(Page):
-    """A form with an input field for each value; its caller plans the set-up with them."""
+    """A form with an input field for each value. The caller then plans the set-up with them."""
 
     HELP = """
 The steps of this set-up need to know something that only you can tell. Type it here, and **Enter**

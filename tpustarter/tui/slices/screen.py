@@ -133,7 +133,7 @@ you see the commands that start them. **Enter** or **y** runs those, and Esc run
         """Run the checks on the hosts; called in the worker thread."""
         self._runner.on_stop(check.stop)
         yield from check.events()
-        lesson_progress.record_check(check.run)
+        lesson_progress.record_check_run(check.run)
         last_failures.save_failures(check.run)
         yield check.run
 
@@ -224,7 +224,7 @@ you see the commands that start them. **Enter** or **y** runs those, and Esc run
                 StackedText(self._describe_host(int(highlighted.removeprefix(PREFIX))))
             )
         elif group := self._list.find_folds().get(highlighted):
-            self.show_details(StackedText(check_rows.describe_folded(highlighted, group)))
+            self.show_details(StackedText(check_rows.describe_folded_checks(highlighted, group)))
         elif check := self._list.checks.get(highlighted):
             result = self._list.results.get(highlighted)
             found = describe_result(result, check.source) if result else describe_claim(check)

@@ -20,7 +20,10 @@ from tpustarter.tui.kit.text_layout import HangingText, LaidOutLines, StackedTex
 
 
 class StartQuestion(ConfirmWindow, inherit_bindings=False):
-    """A dialog with a command for each host; the result is True to start all of them."""
+    """A dialog that shows the commands that start a run and asks whether to run them.
+
+    Its result is True if they should be run.
+    """
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "answer(True)", "start", key_display="Enter", tooltip="run all of these"),

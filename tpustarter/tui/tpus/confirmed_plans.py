@@ -64,7 +64,7 @@ def plan_deletion(client: ProjectClient, clock: Clock, tpu: ListedTpu, project: 
 def plan_leftovers(client: ProjectClient, clock: Clock, project: Project) -> TpuPlan | str:
     """Return the plan to delete all leftovers; a sentence if there are none."""
     queued, nodes = client.resources()
-    doomed = removal.plan_leftovers(queued.items, nodes.items)
+    doomed = removal.plan_leftover_deletions(queued.items, nodes.items)
     silent = tuple(dict.fromkeys((*queued.unreachable, *nodes.unreachable)))
     missing = f"Google could not reach {', '.join(map(escape_text, silent))}." if silent else ""
     if not doomed:
@@ -93,7 +93,7 @@ def plan_stop_or_start(
     (zone, name) = (tpu.nodes[0].zone, tpu.nodes[0].name)
     node = client.of(tpu.api).node(zone, name)
     if node is None:
-        raise removal.make_absent_problem(escape_text(name))
+        raise removal.make_missing_tpu_problem(escape_text(name))
     stop_and_start.require_can_stop_or_start(verb, node)
     work = tpu_work.make_stop_or_start_work(verb, node, project)
     age = event_text.format_age(tpu, clock.now())
@@ -159,7 +159,7 @@ def _commands(commands: Sequence[tuple[str, ...]]) -> Iterator[LaidOutLines]:
             yield HangingText("", clean_text(line))
 
 
-def can_be_switched(tpu: ListedTpu) -> Verb | None:
+def choose_stop_or_start(tpu: ListedTpu) -> Verb | None:
     """Return `stop` or `start`, whichever the single TPU VM of a row allows, or None."""
     if len(tpu.nodes) != 1:
         return None

@@ -42,8 +42,8 @@ BESIDE = 130
 
 
 @dataclass(frozen=True)
-class CloudPlace:
-    """The project and zone that gcloud is configured for, and the TRC grant."""
+class CloudDefaults:
+    """The project and zone from gcloud's configuration, and the project's TRC grant."""
 
     project: Project | None
     zone: str
@@ -89,7 +89,7 @@ scripts and several slices.
     def __init__(self) -> None:
         super().__init__("Ask for a TPU: no request is sent yet")
         self._form = FormView()
-        self._place = CloudPlace(None, "", None)
+        self._place = CloudDefaults(None, "", None)
         self._is_read = False
         self._offered: dict[str, FetchedNames] = {}
         """Google's lists: the zones under an empty key, types under the name of their zone."""
@@ -126,15 +126,15 @@ scripts and several slices.
         except Problem:
             pass  # Enter shows the reason
         try:
-            self.post_message(FactsLoaded(CloudPlace(project, zone, trc_grant.load_grant())))
+            self.post_message(FactsLoaded(CloudDefaults(project, zone, trc_grant.load_grant())))
         except Problem as trouble:
-            self.post_message(FactsLoaded(CloudPlace(project, zone, None, trouble)))
+            self.post_message(FactsLoaded(CloudDefaults(project, zone, None, trouble)))
 
     def on_facts_loaded(
-        self, message: FactsLoaded[CloudPlace | FetchedNames | GrantVerdicts | Problem | None]
+        self, message: FactsLoaded[CloudDefaults | FetchedNames | GrantVerdicts | Problem | None]
     ) -> None:
         what = message.facts
-        if isinstance(what, CloudPlace):
+        if isinstance(what, CloudDefaults):
             self._place, self._is_read = what, True
             self._take_tier()
             self._ask("")

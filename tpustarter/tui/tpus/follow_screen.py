@@ -207,4 +207,4 @@ def _of_result(resource: QueuedResource) -> Iterator[str]:
         )
     elif resource.error:
         what = f"Google Cloud did not provide `{resource.name}`"
-        yield from _of_problem(api_errors.make_problem(*resource.error, what))
+        yield from _of_problem(api_errors.make_cloud_problem(*resource.error, what))

@@ -17,11 +17,11 @@ from tpustarter.cloud.api.project_and_zone import Project
 from tpustarter.cloud.billing.inventory import ListedTpu
 from tpustarter.cloud.jobs import job_files, job_text, remote_command_text
 from tpustarter.cloud.jobs.job_files import JobFiles
-from tpustarter.cloud.jobs.job_start import JobOrder
+from tpustarter.cloud.jobs.job_start import JobRequest
 from tpustarter.cloud.text import event_text
 from tpustarter.core import locations
 from tpustarter.core.problem import Problem
-from tpustarter.setup.environment.worker_environment import PROFILE_NAMES, make_environment
+from tpustarter.setup.environment.worker_environment import PROFILE_NAMES, make_worker_environment
 from tpustarter.text.terminal import escape_text
 from tpustarter.tui.app.messages import LOAD, FactsLoaded
 from tpustarter.tui.kit.confirm_name import ConfirmName
@@ -136,9 +136,9 @@ that may be sent, and another way to connect.
         return self.query_one(f"#job-{name}", JobChoice).value
 
     @property
-    def _order(self) -> JobOrder:
+    def _order(self) -> JobRequest:
         profile = self._chosen("profile")
-        return JobOrder(
+        return JobRequest(
             self._tpu.name,
             (self._typed("command"),),
             None if profile == AS_IT_IS else profile,
@@ -167,7 +167,7 @@ that may be sent, and another way to connect.
     def _look(self, folder: str) -> None:
         try:
             found = job_files.find_job_files(locations.expand_path(folder or "."))
-            job_files.require_size(found, job_files.MAX_BYTES)
+            job_files.require_size_within_limit(found, job_files.MAX_BYTES)
         except (Problem, RuntimeError) as error:  # `~name` may have no home
             problem = error if isinstance(error, Problem) else Problem(str(error))
             self.post_message(FactsLoaded((folder, problem)))
@@ -205,8 +205,8 @@ that may be sent, and another way to connect.
         for text in job_text.describe_files(files) if isinstance(files, JobFiles) else ["..."]:
             yield name, text
             name = ""
-        yield "to", job_text.describe_target(order.tpu, chosen)
-        if environment := make_environment(order.profile):
+        yield "to", job_text.describe_workers(order.tpu, chosen)
+        if environment := make_worker_environment(order.profile):
             yield "sets up", job_text.describe_environment(environment)
         yield "costs", job_text.describe_cost(self._tpu.nodes)
         if order.fetch:
@@ -214,7 +214,7 @@ that may be sent, and another way to connect.
         if order.give_back:
             yield "deletes", f"`{order.tpu}`, once it has ended and its results are here"
         if order.again:
-            yield "again", job_text.describe_again(order.tpu, order.again)
+            yield "again", job_text.describe_recreation(order.tpu, order.again)
 
     def _same(self) -> tuple[str, ...]:
         order, folder = self._order, self._typed("folder")
@@ -271,7 +271,7 @@ that may be sent, and another way to connect.
         )
         self.tutor.push_screen(window, lambda yes: self._start(order, files) if yes else None)
 
-    def _start(self, order: JobOrder, files: JobFiles) -> None:
+    def _start(self, order: JobRequest, files: JobFiles) -> None:
         subject = JobSubject(
             self._tpu.name, self._tpu.zone, self._project, order=order, files=files
         )

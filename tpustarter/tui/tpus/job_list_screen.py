@@ -16,7 +16,7 @@ from tpustarter.checking.plan import interpreters
 from tpustarter.cloud.api.project_and_zone import Project
 from tpustarter.cloud.billing.inventory import ListedTpu
 from tpustarter.cloud.jobs import job_connection, job_text
-from tpustarter.cloud.jobs.job_connection import JobList, JobState, ListedJob, TypedRoute
+from tpustarter.cloud.jobs.job_connection import JobList, JobState, ListedJob, TypedConnection
 from tpustarter.cloud.jobs.job_records import JobRecord
 from tpustarter.core.problem import Problem
 from tpustarter.text import phrases
@@ -115,7 +115,7 @@ from another machine. Those that this machine knows are in the list meanwhile.
     def _ask(self, stopped: threading.Event) -> None:
         try:
             client, _ = tpu_work.make_client(self.tutor, self._project.name, stopped)
-            found = job_connection.list_jobs(client, self._project, None, TypedRoute(None))
+            found = job_connection.list_jobs(client, self._project, None, TypedConnection(None))
         except StoppedError:
             return
         except Problem as problem:

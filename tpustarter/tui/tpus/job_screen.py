@@ -21,7 +21,7 @@ from tpustarter.cloud.jobs.job_follow import (
     TpuRecreationStarted,
 )
 from tpustarter.cloud.jobs.job_records import JobRecord
-from tpustarter.cloud.jobs.job_run import Connection, TpuJob, WorkerJobState
+from tpustarter.cloud.jobs.job_run import ConnectionChanged, TpuJob, WorkerJobState
 from tpustarter.cloud.jobs.job_start import FolderSent, JobBegun
 from tpustarter.core.problem import Problem
 from tpustarter.text import phrases
@@ -72,7 +72,7 @@ marked one wrote last stands below, and **Enter** gives that the whole screen, a
         self._stage = f"Asking Google for the workers of `{escape_text(subject.tpu)}`"
         """The current step, until the workers have output."""
         self._lost: dict[str, str] = {}
-        """The reasons for connections that are lost now, by the workers' labels."""
+        """The reasons for connections that are lost now, keyed by the workers' labels."""
         self._failure: FirstFailure | None = None
         self._news: list[str] = []
         """Events after the job's end, as sentences."""
@@ -99,7 +99,7 @@ marked one wrote last stands below, and **Enter** gives that the whole screen, a
         stopped = self._run.stopped
         try:
             client, clock = tpu_work.make_client(self.tutor, self._subject.project.name, stopped)
-            for event in job_work.play_job(self._subject, client, clock):
+            for event in job_work.start_or_follow_job(self._subject, client, clock):
                 if isinstance(event, JobOpened):
                     self._run.on_stop(event.job.cancel_calls)
                 yield event
@@ -137,7 +137,7 @@ marked one wrote last stands below, and **Enter** gives that the whole screen, a
                     self._stage = "Making the environment, which takes some minutes once"
             case JobBegun():
                 self._stage = "Waiting for the first line"
-            case Connection(worker, lost):
+            case ConnectionChanged(worker, lost):
                 self._lost[worker] = lost
                 for part in self._painted:
                     self.query_one(RowList).change(self.make_row(part))
@@ -146,7 +146,7 @@ marked one wrote last stands below, and **Enter** gives that the whole screen, a
             case ResultsFetched():
                 self._results = event
             case TpuRecreationStarted() | TpuDeletionStarted() | TpuDeleted():
-                self._news += job_text.describe_step(event)
+                self._news += job_text.describe_job_event(event)
                 if isinstance(event, TpuRecreationStarted):
                     self._stage = f"Waiting for a new `{escape_text(event.record.tpu)}`"
             case JobDone():
@@ -269,7 +269,7 @@ marked one wrote last stands below, and **Enter** gives that the whole screen, a
     def _stop_job(self, job: TpuJob) -> None:
         try:
             states = job.stop_command()
-            job.record = job_run.save_end(job.record, states)
+            job.record = job_run.save_job_end(job.record, states)
         except Problem as problem:
             self.post_message(FactsLoaded(problem))
         else:

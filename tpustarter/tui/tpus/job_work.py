@@ -16,14 +16,14 @@ from tpustarter.cloud.jobs import (
     job_run,
     job_start,
 )
-from tpustarter.cloud.jobs.job_connection import TypedRoute
+from tpustarter.cloud.jobs.job_connection import TypedConnection
 from tpustarter.cloud.jobs.job_files import JobFiles
 from tpustarter.cloud.jobs.job_follow import JobEvent, LogsKept
 from tpustarter.cloud.jobs.job_records import JobRecord
 from tpustarter.cloud.jobs.job_run import SetupOutput, TpuJob, WorkerJobState, WorkerLogLines
-from tpustarter.cloud.jobs.job_start import JobOrder, StartEvent
+from tpustarter.cloud.jobs.job_start import JobRequest, StartEvent
 from tpustarter.core.problem import Problem
-from tpustarter.setup.environment.worker_environment import make_environment
+from tpustarter.setup.environment.worker_environment import make_worker_environment
 from tpustarter.tui.explain.failed_run import LOG, FailedRun
 from tpustarter.tui.tpus.worker_output import WorkerBoard
 
@@ -39,7 +39,7 @@ class JobSubject:
     project: Project
     id: str | None = None
     """The id of an existing job."""
-    order: JobOrder | None = None
+    order: JobRequest | None = None
     files: JobFiles | None = None
     """The files of a job to start."""
 
@@ -73,8 +73,14 @@ class JobDone:
 ScreenEvent = JobOpened | FirstFailure | JobDone | JobEvent | StartEvent
 
 
-def play_job(subject: JobSubject, client: OfferingClient, clock: Clock) -> Iterator[ScreenEvent]:
-    """Start or open a job, follow it to its end, and yield its events; raises Problem."""
+def start_or_follow_job(
+    subject: JobSubject, client: OfferingClient, clock: Clock
+) -> Iterator[ScreenEvent]:
+    """Start a job or open an existing one, follow it to its end, and yield its events.
+
+    Raises:
+        Problem: The job could not be started or found.
+    """
     job = _open(subject, client)
     board = JobBoard(job.record.workers)
     yield JobOpened(job, board)
@@ -101,20 +107,20 @@ def play_job(subject: JobSubject, client: OfferingClient, clock: Clock) -> Itera
 
 
 def _open(subject: JobSubject, client: OfferingClient) -> TpuJob:
-    typed = TypedRoute(subject.zone)
+    typed = TypedConnection(subject.zone)
     if not (subject.order and subject.files):
-        return job_connection.open_job(client, subject.project, subject.tpu, subject.id, typed)
+        return job_connection.load_job(client, subject.project, subject.tpu, subject.id, typed)
     workers, route = job_connection.find_workers(client, subject.project, subject.tpu, typed)
     job = TpuJob(job_start.make_record(subject.order, workers, route), workers, route)
     job_run.require_no_running_job(job)
     if job.record.again:
-        job_end.keep_request(client, job)
+        job_end.save_tpu_request(client, job)
     job.pack(subject.files)
     return job
 
 
 def _start(job: TpuJob, board: JobBoard) -> Iterator[StartEvent]:
-    for event in job_start.start_job(job, make_environment(job.record.profile)):
+    for event in job_start.start_job(job, make_worker_environment(job.record.profile)):
         if isinstance(event, SetupOutput):
             board.record_lines(event.worker, event.text.splitlines())
         else:

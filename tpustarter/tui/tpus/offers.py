@@ -25,7 +25,7 @@ SHOWN = 8
 
 @dataclass(frozen=True)
 class FetchedNames:
-    """A list of zones or types that Google offers, with its age and the trouble in reading it."""
+    """A list of zones or types that Google offers, its age, and why it could not be read."""
 
     zone: str
     """The zone of the types; empty for the list of zones."""

@@ -104,7 +104,7 @@ What the marked one wrote last stands below, and **Enter** gives that the whole 
 
     def _run_on_workers(self) -> Iterator[WorkersStarted | WorkersEnded]:
         """Find the workers, run the command, and record the output; raises Problem."""
-        path = remote_command.find_program("gcloud")
+        path = remote_command.find_executable("gcloud")
         client, _ = tpu_work.make_client(self.tutor, self._project.name, self._run.stopped)
         nodes = workers.find_nodes(client, self._tpu.name, self._tpu.zone)
         chosen = workers.choose_workers(nodes, workers.parse_worker_choice(self._choice))
@@ -196,7 +196,7 @@ What the marked one wrote last stands below, and **Enter** gives that the whole 
     def describe_end(self, part: WorkerStatus[WorkerEnded]) -> Iterator[LaidOutLines]:
         for fix in part.ended.fixes if part.ended else ():
             yield HangingText(
-                "fix  ", style_sentence(f"`{fix}`" if known_failures.is_command(fix) else fix)
+                "fix  ", style_sentence(f"`{fix}`" if known_failures.is_fix_command(fix) else fix)
             )
         if part.ended and part.ended.left_out:
             yield HangingText("", f"{part.ended.left_out} bytes are not in its file")

@@ -182,7 +182,7 @@ gcloud is configured for.
             asked=clock.now(),
             unreachable=found.unreachable,
             news=news,
-            endpoint=tpu_client.find_local_server() or "",
+            endpoint=tpu_client.find_tpu_test_server() or "",
             unreadable=before.unreadable,
         )
 
@@ -378,14 +378,14 @@ gcloud is configured for.
 
 def _remembered() -> KnownTpus:
     """Return the TPUs in the ledger, without sending a request."""
-    return KnownTpus(inventory.read_ledger_rows(), unreadable=tuple(ledger.list_unreadable()))
+    return KnownTpus(inventory.read_ledger_rows(), unreadable=tuple(ledger.list_unreadable_files()))
 
 
 def _can_be(action: str, tpu: ListedTpu, parameters: tuple[object, ...]) -> bool:
     if action == "watch":
         return _can_be_watched(tpu)
     if action == "switch":
-        return tpu_plans.can_be_switched(tpu) in parameters
+        return tpu_plans.choose_stop_or_start(tpu) in parameters
     if action == "check_hosts":
         return tpu.is_slice
     if action == "command":

@@ -147,13 +147,13 @@ class TpuDraft:
     def _run_s(self) -> int:
         if self.tier != "flex-start":
             return 0
-        return flex_start.check_run_time(tpu_request.parse_duration(self.runs))
+        return flex_start.validate_run_time(tpu_request.parse_duration(self.runs))
 
     def _check_version(self, tpu: TpuType) -> None:
         """Raise Problem if the version is missing, or if Compute Engine is given one."""
         if self._choose_api().api == "cloud-tpu":
             if not self.version.strip():
-                tpu_request.default_version(tpu)
+                tpu_request.default_runtime_version(tpu)
         elif self.version.strip():
             raise Problem("Compute Engine has no runtime versions, so leave this empty")
 
@@ -163,7 +163,7 @@ class TpuDraft:
         for zone in self.zone_names:
             request = self.make_request(tpu, zone)
             if request.api == "compute":
-                compute_requests.require_supported(request)
+                compute_requests.require_supported_request(request)
 
     def list_missing(self) -> list[str]:
         """Return the names of the required fields that are empty."""
@@ -186,7 +186,7 @@ class TpuDraft:
         api = self._choose_api(zone).api
         version = self.version.strip()
         if not version and api == "cloud-tpu":
-            version = tpu_request.default_version(tpu)
+            version = tpu_request.default_runtime_version(tpu)
         return TpuRequest(
             name=self.name.strip(),
             type=tpu,

@@ -117,7 +117,7 @@ def make_tpu_row(tpu: ListedTpu, now: datetime) -> Row:
 
 
 def format_tpu_count(seen: KnownTpus) -> str:
-    """Return the number of TPUs and requests as text."""
+    """Return text such as `3 TPUs, 1 request`, or `Nothing yet`."""
     requests = sum(not tpu.nodes for tpu in seen.tpus)
     tpus = len(seen.tpus) - requests
     counts = ((tpus, "TPU"), (requests, "request"))
@@ -236,7 +236,7 @@ def _of_error(tpu: ListedTpu) -> Iterator[LaidOutLines]:
         yield _fact("why", why)
     for number, fix in enumerate(fixes[:3]):
         label = "or" if number else "fix"
-        yield _fact(label, f"`{fix}`" if known_failures.is_command(fix) else fix)
+        yield _fact(label, f"`{fix}`" if known_failures.is_fix_command(fix) else fix)
 
 
 def _addresses(inside: Sequence[str], outside: Sequence[str]) -> Iterator[LaidOutLines]:

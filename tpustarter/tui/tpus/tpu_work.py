@@ -73,7 +73,7 @@ class StoppableClock:
 
 @dataclass(frozen=True)
 class TpuWork:
-    """A long operation, which goes on at Google without this program."""
+    """A long operation that continues at Google if this program ends."""
 
     title: str
     doing: str
@@ -150,7 +150,7 @@ def _entry_of(client: ApiClient, row: ListedTpu) -> LedgerEntry:
             return entry
     resource = client.queued_resource(row.zone, row.name)
     if resource is None:
-        raise removal.make_absent_problem(escape_text(row.name))
+        raise removal.make_missing_tpu_problem(escape_text(row.name))
     return removal.make_entry_for_foreign_tpu(
         client.project, DeletionPlan(row.zone, row.name, resource, ())
     )
@@ -164,7 +164,7 @@ def make_deletion_work(doomed: Sequence[DeletionPlan], project: Project) -> TpuW
 
     def begin(client: ProjectClient, clock: Clock) -> Happening:
         if len(doomed) == 1:
-            return (yield from removal.carry_out_plan(client, doomed[0], clock))
+            return (yield from removal.carry_out_deletion(client, doomed[0], clock))
         kept = 0
         for one in doomed:
             kept += not (yield from _delete(client, one, clock))
@@ -186,7 +186,7 @@ def make_deletion_work(doomed: Sequence[DeletionPlan], project: Project) -> TpuW
 def _delete(client: ProjectClient, one: DeletionPlan, clock: Clock) -> Generator[Event, None, bool]:
     """Delete one of several; an error from Google must not prevent the other deletions."""
     try:
-        return (yield from removal.carry_out_plan(client, one, clock))
+        return (yield from removal.carry_out_deletion(client, one, clock))
     except CloudProblem as problem:
         yield RequestMayExist(
             removal.make_entry_for_foreign_tpu(client.project, one), problem.summary

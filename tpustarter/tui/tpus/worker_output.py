@@ -61,7 +61,7 @@ class WorkerBoard(Generic[Ended]):
             self._parts[label].ended = ended
 
     def read(self) -> list[WorkerStatus[Ended]]:
-        """Return the workers in order, without their lines."""
+        """Return the states of all workers, without their lines."""
         with self._lock:
             return [
                 WorkerStatus(part.label, count=part.count, ended=part.ended)
@@ -69,7 +69,7 @@ class WorkerBoard(Generic[Ended]):
             ]
 
     def lines(self, label: str | None) -> tuple[list[str], int]:
-        """Return the last lines of a worker, and the number of lines before them."""
+        """Return the last lines of a worker, and how many lines precede them."""
         with self._lock:
             part = self._parts.get(label or "")
             return ([*part.lines], part.count - len(part.lines)) if part else ([], 0)

@@ -102,7 +102,7 @@ class BandedArray:
 
     def __array_ufunc__(self, function: Array, method: str, *inputs: Array) -> Array:
         """Apply a NumPy ufunc."""
-        return NotImplemented if method != "__call__" else apply(function, *inputs)
+        return NotImplemented if method != "__call__" else apply_elementwise(function, *inputs)
 
     def __gt__(self, other: float) -> Array:
         return BandedArray(self.table > other, self.shape)
@@ -111,16 +111,16 @@ class BandedArray:
         return BandedArray(self.table >= other, self.shape)
 
     def __and__(self, other: Array) -> Array:
-        return apply(importlib.import_module("numpy").bitwise_and, self, other)
+        return apply_elementwise(importlib.import_module("numpy").bitwise_and, self, other)
 
     def __or__(self, other: Array) -> Array:
-        return apply(importlib.import_module("numpy").bitwise_or, self, other)
+        return apply_elementwise(importlib.import_module("numpy").bitwise_or, self, other)
 
     def __invert__(self) -> Array:
         return BandedArray(~self.table, self.shape)
 
 
-def apply(function: Callable[..., Array], *inputs: Array) -> Array:
+def apply_elementwise(function: Callable[..., Array], *inputs: Array) -> Array:
     """Apply a function element by element to arrays, banded or dense.
 
     Raises:

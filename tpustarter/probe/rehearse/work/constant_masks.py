@@ -42,7 +42,7 @@ _NUMPY = {
     "xor": "bitwise_xor",
     "not": "invert",
 }
-"""NumPy's functions that evaluate known operands, by primitive of JAX."""
+"""NumPy's functions that evaluate known operands, keyed by primitive of JAX."""
 _OF_DIFFERENCES = {"eq", "ne", "lt", "le", "gt", "ge", "sub"}
 """Primitives whose result for two indices depends only on their difference."""
 PASSING = {
@@ -58,8 +58,8 @@ PASSING = {
 _KEEP_ZERO = {"neg", "abs", "sign", "sqrt", "sin", "tanh", "integer_pow", "square"}
 
 
-class Fact(NamedTuple):
-    """Known facts about one value of a trace; None if unknown."""
+class ValueFact(NamedTuple):
+    """Known facts about one value of a trace; a field is None if it is unknown."""
 
     known: Numbers | None = None
     """The values themselves."""
@@ -83,7 +83,7 @@ class Fact(NamedTuple):
         return all(mask.any(tuple(one for one in axes if one != axis)).all() for axis in axes)
 
 
-NOTHING = Fact()
+NOTHING = ValueFact()
 
 
 def measure_share(mask: Numbers) -> float:
@@ -94,7 +94,7 @@ def measure_share(mask: Numbers) -> float:
 
 
 def bound_nonzero_terms(
-    left: Fact, right: Fact, left_axes: Sequence[int], right_axes: Sequence[int]
+    left: ValueFact, right: ValueFact, left_axes: Sequence[int], right_axes: Sequence[int]
 ) -> float:
     """Return a lower bound on the share of a product's terms that may be nonzero.
 
@@ -117,7 +117,7 @@ def bound_nonzero_terms(
     return float((sums[0] * sums[1]).mean())
 
 
-def make_known_fact(value: object) -> Fact:
+def make_constant_fact(value: object) -> ValueFact:
     """Return the fact about a constant, or `NOTHING` if it is large or not numeric."""
     numpy = importlib.import_module("numpy")
     if getattr(value, "size", 1) > MOST or str(getattr(value, "dtype", "")).startswith("key<"):
@@ -134,10 +134,10 @@ def make_known_fact(value: object) -> Fact:
 def derive_fact(
     name: str,
     params: Parameters,
-    facts: Sequence[Fact],
+    facts: Sequence[ValueFact],
     shapes: Sequence[Sequence[int]],
     shape: Sequence[int],
-) -> Fact:
+) -> ValueFact:
     """Return the fact about an operation's result.
 
     Args:
@@ -157,10 +157,10 @@ def derive_fact(
 def _derive(
     name: str,
     params: Parameters,
-    facts: Sequence[Fact],
+    facts: Sequence[ValueFact],
     shapes: Sequence[Sequence[int]],
     shape: Sequence[int],
-) -> Fact:
+) -> ValueFact:
     numpy = importlib.import_module("numpy")
     if name == "iota":
         axis = params["dimension"]
@@ -169,7 +169,7 @@ def _derive(
         sizes = [1] * len(shape)
         sizes[axis] = shape[axis]
         numbers = numpy.arange(shape[axis], dtype="int32").reshape(sizes)
-        return _convert(Fact(known=numbers), params.get("dtype", "int32"))
+        return _convert(ValueFact(known=numbers), params.get("dtype", "int32"))
     known = [fact.known for fact in facts if fact.known is not None]
     if known and name in _NUMPY and len(known) == len(facts):
         return _compute(getattr(numpy, _NUMPY[name]), known, indices=name in _OF_DIFFERENCES)
@@ -178,30 +178,30 @@ def _derive(
     if name in PASSING:
         return facts[0]
     if name in ("broadcast_in_dim", "reshape", "squeeze", "expand_dims", "transpose"):
-        return Fact(*(_move(one, name, params, shapes[0], shape) for one in facts[0]))
+        return ValueFact(*(_move(one, name, params, shapes[0], shape) for one in facts[0]))
     if name == "select_n" and len(facts) == 3:
         return _select(*facts)
     return _pass_masks(name, facts)
 
 
-def _convert(fact: Fact, kind: object) -> Fact:
+def _convert(fact: ValueFact, kind: object) -> ValueFact:
     # NumPy has no types of its own for JAX's small floats.
     numpy = importlib.import_module("numpy")
     target = numpy.dtype(kind if numpy.dtype(kind).kind in "biu" else "float32")
     if fact.known is None:
-        return fact if target.kind == "f" else Fact(nonzero=fact.nonzero)
+        return fact if target.kind == "f" else ValueFact(nonzero=fact.nonzero)
     if fact.known.dtype.kind == "f" and target.kind in "iu":  # it may round or overflow
-        return Fact(nonzero=fact.nonzero)
+        return ValueFact(nonzero=fact.nonzero)
 
     def change(array: Numbers) -> Numbers:
         return array.astype(target)
 
-    return _with_masks(banded_array.apply(change, fact.known))
+    return _with_masks(banded_array.apply_elementwise(change, fact.known))
 
 
 def _compute(
     function: Callable[..., Numbers], numbers: Sequence[Numbers], *, indices: bool = False
-) -> Fact:
+) -> ValueFact:
     numpy = importlib.import_module("numpy")
     if indices and (mask := compare_indices(function, *numbers)) is not None:
         return _with_masks(mask)
@@ -213,14 +213,14 @@ def _compute(
     return _with_masks(function(*numbers))
 
 
-def add_axis(fact: Fact) -> Fact:
-    """Return the fact about values stacked along a new first axis."""
-    return Fact(*(None if one is None else one.reshape((1, *one.shape)) for one in fact))
+def derive_stacked_fact(fact: ValueFact) -> ValueFact:
+    """Return the fact about a stack, along a new first axis, of values with the same fact."""
+    return ValueFact(*(None if one is None else one.reshape((1, *one.shape)) for one in fact))
 
 
-def take_slice(fact: Fact) -> Fact:
-    """Return the fact about each slice along the first axis, if all slices are alike."""
-    return Fact(
+def derive_iteration_fact(fact: ValueFact) -> ValueFact:
+    """Return the fact about `x[i]` for every `i` of a scanned operand, if all `x[i]` are alike."""
+    return ValueFact(
         *(
             one.reshape(one.shape[1:]) if one is not None and one.shape[:1] == (1,) else None
             for one in fact
@@ -228,35 +228,37 @@ def take_slice(fact: Fact) -> Fact:
     )
 
 
-def _with_masks(array: Numbers) -> Fact:
+def _with_masks(array: Numbers) -> ValueFact:
     numpy = importlib.import_module("numpy")
     nonzero = array if array.dtype.kind == "b" else numpy.not_equal(array, 0)
     high = array > LOW if array.dtype.kind == "f" else None
-    return Fact(
+    return ValueFact(
         array,
         None if nonzero.all() else nonzero,
         None if high is None or high.all() else high,
     )
 
 
-def _pass_masks(name: str, facts: Sequence[Fact]) -> Fact:
+def _pass_masks(name: str, facts: Sequence[ValueFact]) -> ValueFact:
     if name in ("exp", "exp2", "logistic"):
-        return Fact(nonzero=facts[0].high)
+        return ValueFact(nonzero=facts[0].high)
     if name in _KEEP_ZERO:
-        return Fact(nonzero=facts[0].nonzero)
+        return ValueFact(nonzero=facts[0].nonzero)
     if name == "mul":
         high = _scaled(facts, least=0.01)
-        return Fact(nonzero=_both(facts[0].nonzero, facts[1].nonzero), high=high)
+        return ValueFact(nonzero=_both(facts[0].nonzero, facts[1].nonzero), high=high)
     if name == "div":
-        return Fact(nonzero=facts[0].nonzero, high=_scaled(facts, most=100))
+        return ValueFact(nonzero=facts[0].nonzero, high=_scaled(facts, most=100))
     if name in ("add", "add_any"):
-        return Fact(nonzero=_either(facts), high=_both(facts[0].high, facts[1].high))
+        return ValueFact(nonzero=_either(facts), high=_both(facts[0].high, facts[1].high))
     if name == "sub":
-        return Fact(nonzero=_either(facts), high=facts[0].high)
+        return ValueFact(nonzero=_either(facts), high=facts[0].high)
     return NOTHING
 
 
-def _scaled(facts: Sequence[Fact], least: float = 0.0, most: float = math.inf) -> Numbers | None:
+def _scaled(
+    facts: Sequence[ValueFact], least: float = 0.0, most: float = math.inf
+) -> Numbers | None:
     # A low number stays low if it keeps its sign and becomes at most 100 times smaller.
     numpy = importlib.import_module("numpy")
     high, other = facts[0].high, facts[1].known
@@ -273,7 +275,7 @@ def _both(first: Numbers | None, second: Numbers | None) -> Numbers | None:
     return first & second if _fit(first, second) else first
 
 
-def _either(facts: Sequence[Fact]) -> Numbers | None:
+def _either(facts: Sequence[ValueFact]) -> Numbers | None:
     first, second = facts[0].nonzero, facts[1].nonzero
     if first is None or second is None or not _fit(first, second):
         return None
@@ -290,14 +292,14 @@ def _fit(first: Numbers, second: Numbers) -> bool:
     return banded_array or math.prod(numpy.broadcast_shapes(first.shape, second.shape)) <= MOST
 
 
-def _select(chosen: Fact, false: Fact, true: Fact) -> Fact:
+def _select(chosen: ValueFact, false: ValueFact, true: ValueFact) -> ValueFact:
     mask = chosen.known
     if mask is None or mask.dtype.kind != "b":
         return NOTHING
     if false.known is not None and true.known is not None:
         return _compute(_choose, [mask, true.known, false.known])
     zero, low = (_hides(false, zero=True), _hides(true, zero=True)), (_hides(false), _hides(true))
-    return Fact(
+    return ValueFact(
         nonzero=_keep(mask, zero, false.nonzero, true.nonzero),
         high=_keep(mask, low, false.high, true.high),
     )
@@ -307,10 +309,12 @@ def _choose(mask: Numbers, true: Numbers, false: Numbers) -> Numbers:
     numpy = importlib.import_module("numpy")
     inputs = (mask, true, false)
     is_banded = any(isinstance(one, BandedArray) for one in inputs)
-    return banded_array.apply(numpy.where, *inputs) if is_banded else numpy.where(*inputs)
+    return (
+        banded_array.apply_elementwise(numpy.where, *inputs) if is_banded else numpy.where(*inputs)
+    )
 
 
-def _hides(fact: Fact, *, zero: bool = False) -> bool:
+def _hides(fact: ValueFact, *, zero: bool = False) -> bool:
     # True if one side of a `select_n` is zero everywhere, or lower than any score.
     stays = fact.nonzero if zero else fact.high
     return fact.known is not None and stays is not None and not stays.any()

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from tpustarter.probe.rehearse.work import constant_masks
-from tpustarter.probe.rehearse.work.constant_masks import Fact
+from tpustarter.probe.rehearse.work.constant_masks import ValueFact
 from tpustarter.probe.rehearse.work.jaxpr import (
     CALLS,
     Jaxpr,
@@ -115,11 +115,11 @@ def _count_trips(step: TraceStep, test: Jaxpr, body: Jaxpr) -> int | None:
     return max(0, math.ceil((end - start) / by))
 
 
-def _limit_fact(step: TraceStep, test: Jaxpr, body: Jaxpr, limit: TraceValue) -> Fact:
+def _limit_fact(step: TraceStep, test: Jaxpr, body: Jaxpr, limit: TraceValue) -> ValueFact:
     # The limit is a literal, a constant, or a carry that the body passes on unchanged.
     first, second = step.params["cond_nconsts"], step.params["body_nconsts"]
     if is_literal(limit):
-        return constant_masks.make_known_fact(getattr(limit, "val"))  # noqa: B009  only literals have it
+        return constant_masks.make_constant_fact(getattr(limit, "val"))  # noqa: B009  only literals have it
     place = test.invars.index(limit) if limit in test.invars else -1
     if 0 <= place < first:
         return step.fact(place)
@@ -128,7 +128,7 @@ def _limit_fact(step: TraceStep, test: Jaxpr, body: Jaxpr, limit: TraceValue) ->
     return step.fact(second + place)
 
 
-def _read_number(fact: Fact) -> int | None:
+def _read_number(fact: ValueFact) -> int | None:
     return None if fact.known is None or fact.known.size != 1 else int(fact.known.max())
 
 

@@ -10,7 +10,7 @@ from collections.abc import Collection, Sequence
 from typing import Any, Protocol
 
 from tpustarter.probe.rehearse.work import constant_masks
-from tpustarter.probe.rehearse.work.constant_masks import NOTHING, Fact, Parameters
+from tpustarter.probe.rehearse.work.constant_masks import NOTHING, Parameters, ValueFact
 
 
 class ArrayType(Protocol):
@@ -101,32 +101,35 @@ def is_literal(value: TraceValue) -> bool:
     return hasattr(value, "val")
 
 
-def read_body(params: Parameters) -> object | None:
-    """Return the program that an operation calls, or None if it calls none."""
+def find_called_jaxpr(params: Parameters) -> object | None:
+    """Return the jaxpr that an operation calls, or None if it calls none."""
     return next((params[name] for name in _BODIES if name in params), None)
 
 
 def count_scan_operands(params: Parameters) -> tuple[int, int]:
-    """Return the numbers of constants and carries of a scan; its slices come after them."""
+    """Return how many constants and how many carries a scan's operands begin with.
+
+    The remaining operands are the arrays that are scanned over.
+    """
     if "ft_in" not in params:
         return params["num_consts"], params["num_carry"]
     constants, carries, _ = params["ft_in"].unpack()  # from JAX 0.12 on, a tree of operands
     return len(constants), len(carries)
 
 
-def holds_program(equation: Equation) -> bool:
-    """Return whether an operation runs a program on arrays; a reduction's runs on scalars."""
+def runs_jaxpr(equation: Equation) -> bool:
+    """Return whether an operation runs a jaxpr on arrays. A reduction's jaxpr runs on scalars."""
     params = equation.params
     return any(
         count_elements(var) != 1
         for called in (*params.values(), *params.get("branches", ()))
-        if hasattr(jaxpr := open_program(called), "eqns")
+        if hasattr(jaxpr := unwrap_closed_jaxpr(called), "eqns")
         for var in (*jaxpr.invars, *jaxpr.outvars)
     )
 
 
-def open_program(called: object) -> Jaxpr:
-    """Return the jaxpr of a program, which may be closed over constants."""
+def unwrap_closed_jaxpr(called: object) -> Jaxpr:
+    """Return the open jaxpr of a `ClosedJaxpr`; any other jaxpr is returned unchanged."""
     inner: Any = getattr(called, "jaxpr", called)  # both have the attributes of a program
     return inner
 
@@ -139,7 +142,7 @@ class FactCache:
     """A cache of derived facts, because the layers of a model derive the same mask again."""
 
     def __init__(self) -> None:
-        self._results: dict[tuple[object, ...], tuple[Fact, Sequence[Fact]]] = {}
+        self._results: dict[tuple[object, ...], tuple[ValueFact, Sequence[ValueFact]]] = {}
         self._kept = 0
         self._visited = 0
 
@@ -153,7 +156,9 @@ class FactCache:
         if self._visited > MOST_EQUATIONS:
             raise TraceTooLargeError
 
-    def _keep(self, key: tuple[object, ...], fact: Fact, operands: Sequence[Fact]) -> None:
+    def _keep(
+        self, key: tuple[object, ...], fact: ValueFact, operands: Sequence[ValueFact]
+    ) -> None:
         # The operands are kept alive, because their ids are part of the key.
         self._kept += sum(one.size for one in fact if one is not None)
         if self._kept > MOST_KEPT:
@@ -161,7 +166,7 @@ class FactCache:
             self._kept = 0
         self._results[key] = fact, operands
 
-    def derive(self, equation: Equation, facts: Sequence[Fact]) -> Fact:
+    def derive(self, equation: Equation, facts: Sequence[ValueFact]) -> ValueFact:
         """Return the fact about an equation's only result."""
         name, params = equation.primitive.name, equation.params
         if name != "iota" and all(fact is NOTHING for fact in facts):
@@ -175,19 +180,19 @@ class FactCache:
             self._keep(key, constant_masks.derive_fact(name, params, facts, shapes, shape), facts)
         return self._results[key][0]
 
-    def read_literal(self, value: object) -> Fact:
+    def read_literal(self, value: object) -> ValueFact:
         """Return the fact about a literal's value."""
         key = ("literal", str(getattr(value, "dtype", type(value))), str(value))
         if key not in self._results:
-            self._keep(key, constant_masks.make_known_fact(value), ())
+            self._keep(key, constant_masks.make_constant_fact(value), ())
         return self._results[key][0]
 
 
 class TraceFrame:
-    """A jaxpr at one call site, with the facts that hold there."""
+    """A jaxpr as called at one site, with the facts about its values there."""
 
     def __init__(
-        self, jaxpr: Jaxpr, facts: dict[TraceValue, Fact], cache: FactCache, depth: int
+        self, jaxpr: Jaxpr, facts: dict[TraceValue, ValueFact], cache: FactCache, depth: int
     ) -> None:
         self.jaxpr = jaxpr
         self.facts = facts
@@ -197,12 +202,12 @@ class TraceFrame:
         self.levels: dict[TraceValue, int] = {}
         """Depth of the innermost loop that changes a value, counted from the outermost."""
         self.inner: dict[int, list[TraceFrame]] = {}
-        """The programs that an equation calls, by the equation's index."""
+        """The programs that an equation calls, keyed by the equation's index."""
         self.equals: dict[int, int] = {}
-        """Index of the first of equal equations, by that of a later one; only for
+        """Index of the first of equal equations, keyed by that of a later one; only for
         `DEDUPLICATED_PRIMITIVES`."""
 
-    def read_fact(self, value: TraceValue) -> Fact:
+    def read_fact(self, value: TraceValue) -> ValueFact:
         """Return the fact about a value."""
         if is_literal(value):
             return self.cache.read_literal(getattr(value, "val"))  # noqa: B009  only literals have it
@@ -215,7 +220,7 @@ class TraceFrame:
 
 def make_frame(
     called: object,
-    facts: Sequence[Fact] = (),
+    facts: Sequence[ValueFact] = (),
     cache: FactCache | None = None,
     levels: Sequence[int] = (),
     depth: int = 0,
@@ -232,12 +237,12 @@ def make_frame(
     Raises:
         TraceTooLargeError: The program has too many equations.
     """
-    jaxpr = open_program(called)
+    jaxpr = unwrap_closed_jaxpr(called)
     given = facts if len(facts) == len(jaxpr.invars) else [NOTHING] * len(jaxpr.invars)
     known = dict(zip(jaxpr.invars, given, strict=True))
     for value, constant in zip(jaxpr.constvars, getattr(called, "consts", ()), strict=False):
         if str(getattr(constant, "dtype", "")).startswith(("bool", "int")):  # a mask, not a weight
-            known[value] = constant_masks.make_known_fact(constant)
+            known[value] = constant_masks.make_constant_fact(constant)
     frame = TraceFrame(jaxpr, known, cache or FactCache(), depth)
     frame.cache.count_visits(len(jaxpr.eqns))
     changed = levels if len(levels) == len(jaxpr.invars) else [depth] * len(jaxpr.invars)
@@ -254,7 +259,7 @@ def make_frame(
 
 
 def _find_equal_equations(jaxpr: Jaxpr) -> dict[int, int]:
-    """Return the index of the first equal equation, by the index of each later one."""
+    """Return the index of the first equal equation, keyed by the later one's index."""
     first: dict[tuple[object, ...], int] = {}
     equals: dict[int, int] = {}
     same: dict[TraceValue, TraceValue] = {}
@@ -271,10 +276,10 @@ def _find_equal_equations(jaxpr: Jaxpr) -> dict[int, int]:
     return equals
 
 
-def _derive_results(frame: TraceFrame, number: int, equation: Equation) -> Sequence[Fact]:
+def _derive_results(frame: TraceFrame, number: int, equation: Equation) -> Sequence[ValueFact]:
     name, params, cache = equation.primitive.name, equation.params, frame.cache
     operands = [frame.read_fact(value) for value in equation.invars]
-    if name in CALLS and (body := read_body(params)):
+    if name in CALLS and (body := find_called_jaxpr(params)):
         levels = [frame.read_level(value) for value in equation.invars]
         inner = make_frame(body, operands, cache, levels, frame.depth)
         frame.inner[number] = [inner]
@@ -300,10 +305,10 @@ def _shape(value: TraceValue) -> tuple[int, ...]:
     return getattr(value.aval, "shape", ())
 
 
-def _stacked_facts(body: TraceFrame, carries: int) -> list[Fact]:
+def _stacked_facts(body: TraceFrame, carries: int) -> list[ValueFact]:
     # A mask hides the same elements of a result in every iteration.
     facts = [body.read_fact(value) for value in body.jaxpr.outvars[carries:]]
-    return [NOTHING] * carries + [constant_masks.add_axis(fact) for fact in facts]
+    return [NOTHING] * carries + [constant_masks.derive_stacked_fact(fact) for fact in facts]
 
 
 def _list_levels(frame: TraceFrame, equation: Equation) -> list[list[int]]:
@@ -318,25 +323,27 @@ def _list_levels(frame: TraceFrame, equation: Equation) -> list[list[int]]:
 
     if name == "scan":
         first, carries = count_scan_operands(params)
-        body = open_program(params["jaxpr"])
+        body = unwrap_closed_jaxpr(params["jaxpr"])
         own = carry(body, first, levels[first : first + carries])
         return [levels[:first] + own + [inside] * (len(levels) - first - carries)]
     if name == "while":
         first, second = params["cond_nconsts"], params["body_nconsts"]
-        own = carry(open_program(params["body_jaxpr"]), second, levels[first + second :])
+        own = carry(unwrap_closed_jaxpr(params["body_jaxpr"]), second, levels[first + second :])
         return [levels[:first] + own, levels[first : first + second] + own]
     if name == "cond":
         return [levels[1:] for _ in params["branches"]]
-    return [levels] if read_body(params) else []
+    return [levels] if find_called_jaxpr(params) else []
 
 
 def _list_bodies(
-    name: str, params: Parameters, facts: Sequence[Fact]
-) -> list[tuple[object, Sequence[Fact]]]:
+    name: str, params: Parameters, facts: Sequence[ValueFact]
+) -> list[tuple[object, Sequence[ValueFact]]]:
     # Inside a loop, only facts that hold in every iteration are known.
     if name == "scan":
         constants, carries = count_scan_operands(params)
-        slices = [constant_masks.take_slice(fact) for fact in facts[constants + carries :]]
+        slices = [
+            constant_masks.derive_iteration_fact(fact) for fact in facts[constants + carries :]
+        ]
         return [(params["jaxpr"], [*facts[:constants], *[NOTHING] * carries, *slices])]
     if name == "while":
         first, second = params["cond_nconsts"], params["body_nconsts"]
@@ -347,5 +354,5 @@ def _list_bodies(
         ]
     if name == "cond":
         return [(branch, facts[1:]) for branch in params["branches"]]
-    body = read_body(params)
+    body = find_called_jaxpr(params)
     return [(body, ())] if body else []

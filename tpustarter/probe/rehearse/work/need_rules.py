@@ -12,18 +12,18 @@ from collections.abc import Sequence
 from functools import partial
 
 from tpustarter.probe.rehearse.work import constant_masks
-from tpustarter.probe.rehearse.work.constant_masks import Fact
+from tpustarter.probe.rehearse.work.constant_masks import ValueFact
 from tpustarter.probe.rehearse.work.control_flow_rules import CONTROL_FLOW_RULES
 from tpustarter.probe.rehearse.work.jaxpr import (
     TraceFrame,
     TraceValue,
     count_elements,
-    holds_program,
     is_literal,
+    runs_jaxpr,
 )
 from tpustarter.probe.rehearse.work.product_rules import PRODUCT_RULES
 from tpustarter.probe.rehearse.work.tally import WorkTally
-from tpustarter.probe.rehearse.work.trace_step import ALIVE, CoveringNeed, Rule, TraceStep
+from tpustarter.probe.rehearse.work.trace_step import ALIVE, Rule, SpreadNeed, TraceStep
 
 _REMATERIALIZED = "rematted_computation"
 """The name scope that JAX gives to operations that `jax.checkpoint` recomputes."""
@@ -93,8 +93,8 @@ def propagate_needs(
 
     def require(var: TraceValue, count: float) -> None:
         if not is_literal(var) and (before := needs.get(var, 0.0)) <= count:
-            spread = isinstance(before, CoveringNeed) and before == count
-            kind = CoveringNeed if spread or isinstance(count, CoveringNeed) else float
+            spread = isinstance(before, SpreadNeed) and before == count
+            kind = SpreadNeed if spread or isinstance(count, SpreadNeed) else float
             needs[var] = kind(min(math.ceil(count), count_elements(var)))
 
     for var, count in zip(frame.jaxpr.outvars, results, strict=True):
@@ -127,28 +127,28 @@ def _count_elements(step: TraceStep, _inner: Sequence[TraceFrame]) -> list[float
     if name in _UNPRICED:
         step.leave_out(f"`{name}`")
         return list[float](sizes)
-    if holds_program(step.equation):
+    if runs_jaxpr(step.equation):
         return step.leave_out(f"`{name}`")
     if step.tally is not None and name not in _MOVES:
         elements = max([*sizes, *(count_elements(var) for var in step.equation.outvars)], default=0)
         step.tally.other += step.share * elements
-    spread = any(isinstance(count, CoveringNeed) for count in step.wanted)
+    spread = any(isinstance(count, SpreadNeed) for count in step.wanted)
     hiding = [constant_masks.NOTHING] * len(sizes)
     if name == "mul":
         hiding = [step.fact(1), step.fact(0)]
     elif name == "select_n" and (mask := step.fact(0).nonzero) is not None and len(sizes) == 3:
-        hiding[1:] = [Fact(nonzero=~mask), Fact(nonzero=mask)]
+        hiding[1:] = [ValueFact(nonzero=~mask), ValueFact(nonzero=mask)]
     return [
         _limit(fact, step.share, size, spread=spread)
         for fact, size in zip(hiding, sizes, strict=True)
     ]
 
 
-def _limit(fact: Fact, share: float, size: int, *, spread: bool) -> float:
+def _limit(fact: ValueFact, share: float, size: int, *, spread: bool) -> float:
     # The need of an operand, counting only elements that no other operand hides.
     if fact.support >= share:
-        return CoveringNeed(share * size) if spread else share * size
-    return CoveringNeed(fact.support * size) if fact.is_everywhere else fact.support * size
+        return SpreadNeed(share * size) if spread else share * size
+    return SpreadNeed(fact.support * size) if fact.is_everywhere else fact.support * size
 
 
 def _need_pad(step: TraceStep, inner: Sequence[TraceFrame]) -> list[float]:

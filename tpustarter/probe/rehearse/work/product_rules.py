@@ -6,10 +6,10 @@ import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from tpustarter.probe.rehearse.jitted_functions import format_kind
+from tpustarter.probe.rehearse.jitted_functions import format_element_type
 from tpustarter.probe.rehearse.work import constant_masks
 from tpustarter.probe.rehearse.work.jaxpr import TraceFrame, count_elements
-from tpustarter.probe.rehearse.work.trace_step import ALIVE, CoveringNeed, Rule, TraceStep
+from tpustarter.probe.rehearse.work.trace_step import ALIVE, Rule, SpreadNeed, TraceStep
 
 
 def _count_dot(step: TraceStep, _inner: Sequence[TraceFrame]) -> list[float]:
@@ -27,7 +27,7 @@ def _count_dot(step: TraceStep, _inner: Sequence[TraceFrame]) -> list[float]:
     for own, other, size in zip(facts, facts[::-1], step.sizes, strict=True):
         met = 1.0 if other.is_everywhere else other.support
         count = size * _share_of_both(step.row_share, _share_of_both(own.support, met))
-        needs.append(CoveringNeed(count) if own.support < 1 and own.is_everywhere else count)
+        needs.append(SpreadNeed(count) if own.support < 1 and own.is_everywhere else count)
     return needs
 
 
@@ -144,7 +144,7 @@ def _count_kernel(step: TraceStep, _inner: Sequence[TraceFrame]) -> list[float]:
         return step.leave_out(f"the kernel `{name}`, which gives no cost estimate")
     # An estimate may include work that the kernel skips, and operations other than products.
     largest = max(step.equation.invars, key=count_elements, default=None)
-    kind = format_kind(largest.aval.dtype) if largest else "bf16"
+    kind = format_element_type(largest.aval.dtype) if largest else "bf16"
     flops = float(estimate.flops)
     step.count_products(flops, 0.0, (kind, kind, 1))
     if step.tally is not None:

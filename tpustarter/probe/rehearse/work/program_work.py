@@ -23,10 +23,10 @@ from tpustarter.probe.rehearse.work.jaxpr import (
     TraceValue,
     count_elements,
     count_scan_operands,
+    find_called_jaxpr,
     is_literal,
     make_frame,
-    open_program,
-    read_body,
+    unwrap_closed_jaxpr,
 )
 from tpustarter.probe.rehearse.work.need_rules import propagate_needs
 from tpustarter.probe.rehearse.work.tally import WorkTally
@@ -132,9 +132,9 @@ def _find_origins(jaxpr: Jaxpr) -> list[Origin]:
             update = equation.invars[1 if name == "dynamic_update_slice" else 2]
             origin, changed = of(equation.invars[0])
             found[equation.outvars[0]] = origin, changed + count_elements(update)
-        elif name in CALLS and (body := read_body(params)):
+        elif name in CALLS and (body := find_called_jaxpr(params)):
             given = [of(var) for var in equation.invars]
-            inside = _find_origins(open_program(body))
+            inside = _find_origins(unwrap_closed_jaxpr(body))
             for var, (number, changed) in zip(equation.outvars, inside, strict=True):
                 if isinstance(number, int):
                     found[var] = given[number][0], given[number][1] + changed
@@ -157,7 +157,7 @@ def _find_origins(jaxpr: Jaxpr) -> list[Origin]:
 def _find_carries(equation: Equation, given: Sequence[Origin]) -> Iterator[Origin]:
     # A carry that each iteration updates in place keeps its memory.
     first, carries = count_scan_operands(equation.params)
-    inside = _find_origins(open_program(equation.params["jaxpr"]))
+    inside = _find_origins(unwrap_closed_jaxpr(equation.params["jaxpr"]))
     for number, (origin, changed) in enumerate(inside[:carries], first):
         if origin == number:
             yield given[number][0], given[number][1] + changed

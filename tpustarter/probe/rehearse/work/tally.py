@@ -20,7 +20,7 @@ class WorkTally:
     least: dict[MatrixType, float] = field(default_factory=lambda: defaultdict(float))
     """The same without masked scores and kernels, and with the cheapest branches."""
     hoisted: dict[tuple[int, MatrixType], float] = field(default_factory=lambda: defaultdict(float))
-    """Least FLOPs whose operands only an outer loop changes, by the depth of that loop."""
+    """Least FLOPs whose operands only an outer loop changes, keyed by the depth of that loop."""
     rematerialized: float = 0.0
     """The part of `full` that `jax.checkpoint` recomputes."""
     kernels: float = 0.0

@@ -6,8 +6,8 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from tpustarter.probe.rehearse.jitted_functions import format_kind
-from tpustarter.probe.rehearse.work.constant_masks import Fact, Parameters
+from tpustarter.probe.rehearse.jitted_functions import format_element_type
+from tpustarter.probe.rehearse.work.constant_masks import Parameters, ValueFact
 from tpustarter.probe.rehearse.work.jaxpr import Equation, TraceFrame, count_elements
 from tpustarter.probe.rehearse.work.tally import MatrixType, WorkTally
 
@@ -18,8 +18,8 @@ _PRECISIONS = {"HIGH": 3, "HIGHEST": 6, "BF16_BF16_F32_X3": 3, "BF16_BF16_F32_X6
 `jax.lax.DotAlgorithmPreset` (read 2026-11)."""
 
 
-class CoveringNeed(float):
-    """A need that covers every row and every column, such as a causal mask leaves.
+class SpreadNeed(float):
+    """A need that is spread over every row and every column, such as a causal mask leaves.
 
     The half of the scores that a causal mask leaves needs all queries and all keys. Any other half
     may be the scores of half the queries.
@@ -59,9 +59,9 @@ class TraceStep:
     @property
     def row_share(self) -> float:
         """The share of a result's rows, and of its columns, that is needed."""
-        return 1.0 if any(isinstance(count, CoveringNeed) for count in self.wanted) else self.share
+        return 1.0 if any(isinstance(count, SpreadNeed) for count in self.wanted) else self.share
 
-    def fact(self, number: int) -> Fact:
+    def fact(self, number: int) -> ValueFact:
         """Return the fact about an operand."""
         return self.frame.read_fact(self.equation.invars[number])
 
@@ -80,14 +80,14 @@ class TraceStep:
         self.tally.rematerialized += full if self.again else 0
 
     def _types(self) -> MatrixType:
-        left, right = (format_kind(var.aval.dtype) for var in self.equation.invars[:2])
+        left, right = (format_element_type(var.aval.dtype) for var in self.equation.invars[:2])
         precision = self.params.get("precision")
         names = re.findall(r"\w+", str(precision))  # `HIGHEST` for both, or for each
         passes = max(_PRECISIONS.get(name, 1) for name in names)
         return left, right, passes if left == right == "f32" else 1
 
     def leave_out(self, what: str) -> list[float]:
-        """Record a part as not counted; its operands are read to an unknown extent."""
+        """Record a part as not counted. Its operands are then read to an unknown extent."""
         if self.tally is not None:
             self.tally.unknown.add(what)
         return [ALIVE for _ in self.equation.invars]

@@ -49,7 +49,7 @@ Output = tuple[int, bytes] | int
 
 
 class RayHost:
-    """A host of the run, with the probe in a process of its own that Ray's worker watches."""
+    """A host of the run. Ray's worker watches the probe, which has a separate process."""
 
     def __init__(self) -> None:
         self._lines: SimpleQueue[Output] = SimpleQueue()

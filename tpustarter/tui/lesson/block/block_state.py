@@ -74,7 +74,7 @@ class EarlierResult:
         """The status of the lesson's own code, or `pass` if the block has passed with any code."""
         self._printed = printed
         self._draft_status = {draft.code: draft_status} if draft else {}
-        """The status of the user's code when the lesson was opened, by that code."""
+        """The status of the user's code when the lesson was opened, keyed by that code."""
 
     @property
     def has_passed(self) -> bool:

@@ -92,7 +92,7 @@ class PrintedOutput(Static):
         self.display = bool(text)
 
     def _height_of(self, text: str) -> int | None:
-        """Return a text's number of lines, or None if any of them would be wrapped."""
+        """Return how many lines some text has, or None if any of them would be wrapped."""
         lines = text.split("\n")
         fit = all(cell_len(line) <= self.content_size.width for line in lines)
         return len(lines) if fit else None

@@ -14,7 +14,7 @@ from tpustarter.text import phrases
 from tpustarter.tui.lesson.block.block import BlockView
 
 
-def find_last_to_run(here: BlockView, views: Sequence[BlockView]) -> BlockView | None:
+def find_last_block_to_run(here: BlockView, views: Sequence[BlockView]) -> BlockView | None:
     """Return the last block that can run if all blocks down to `here` are requested, or None."""
     if not here.code.has_gap:
         return here
@@ -37,7 +37,7 @@ class RunToBlock:
             runs_all: Whether to run all blocks down to the requested one.
         """
         self.here = here
-        last = find_last_to_run(here, views) if runs_all else None
+        last = find_last_block_to_run(here, views) if runs_all else None
         self.requested_block = self.playing = last or here
         """The last block to run; `playing` is the running block, which may be above it."""
         self.is_over = False

@@ -42,7 +42,7 @@ class Bookmark:
         """The scroll position of a search result; scrolling near it keeps the bookmark."""
 
     async def open(self, place: str | None) -> None:
-        """Scroll to a place, and mark it with a line about the bookmark."""
+        """Scroll to the saved position, and mark it with a line about the bookmark."""
         self._widgets = _widgets(self._page)
         self._place = self._kept = place
         widget = next((one for one in self._widgets if _name(one) == place), None)
@@ -100,7 +100,7 @@ class Bookmark:
         self._place = self.place
 
     def remember(self) -> None:
-        """Save the reader's place, if it has changed."""
+        """Save the reader's position, if it has changed."""
         self._timer = None
         if self._place != self._kept:
             self._kept = self._place

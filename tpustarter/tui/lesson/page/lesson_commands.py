@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 
-from tpustarter.text.invocation import NAME, format_commands, program_command
+from tpustarter.text.invocation import NAME, format_commands, tpustarter_command
 
 TYPED = "To run such a command here, type `{}` in place of `{}`."
 """Shown below the lesson's first paragraph that contains a command."""
@@ -22,14 +22,14 @@ _GOES_ON = re.compile(r"[ *>|-]|\d+\. ")
 """The start of a line that continues the text above it even after an empty line, as in a list."""
 
 
-def complete_commands(text: str) -> str:
-    """Return Markdown whose fenced commands can be typed as shown on this machine."""
+def adapt_fenced_commands(text: str) -> str:
+    """Return Markdown whose fenced commands work as shown when typed on this machine."""
     return _FENCE.sub(lambda fence: format_commands(fence[0]), text)
 
 
 def describe_shell() -> str:
     """Explain how to type the commands of a list; return "" if the short name works."""
-    return "" if program_command() == NAME else IN_SHELL.format(program_command(), NAME)
+    return "" if tpustarter_command() == NAME else IN_SHELL.format(tpustarter_command(), NAME)
 
 
 def split_at_command(text: str) -> tuple[str, str, str] | None:
@@ -41,10 +41,10 @@ def split_at_command(text: str) -> tuple[str, str, str] | None:
     """
     without_fences = _FENCE.sub(lambda fence: " " * len(fence[0]), text)
     found = _IN_SENTENCE.search(without_fences)
-    if found is None or program_command() == NAME:
+    if found is None or tpustarter_command() == NAME:
         return None
     end = text.find("\n\n", found.end())
     while end >= 0 and _GOES_ON.match(text[end:].lstrip("\n")):
         end = text.find("\n\n", end + 2)
     end = end if end >= 0 else len(text)
-    return text[:end], TYPED.format(program_command(), NAME), text[end:].strip("\n")
+    return text[:end], TYPED.format(tpustarter_command(), NAME), text[end:].strip("\n")

@@ -79,7 +79,7 @@ class LessonPage(VerticalScroll):
 
     @property
     def views(self) -> list[BlockView]:
-        """The blocks in order, without those in closed folds."""
+        """The page's blocks from top to bottom, without those in closed folds."""
         return [view for view in self._tasks() if isinstance(view, BlockView)]
 
     @property
@@ -212,7 +212,7 @@ class LessonPage(VerticalScroll):
         return any(not view.is_done for view in self._tasks())
 
     def _tasks(self) -> list[BlockView | QuestionView]:
-        """Return the blocks and questions in order, without those in closed folds."""
+        """Return the blocks and questions from top to bottom, without those in closed folds."""
         return [view for view in self._all_tasks if not _is_folded(view)]
 
     def _is_here(self, view: Widget | None) -> bool:
@@ -304,7 +304,7 @@ class LessonPage(VerticalScroll):
         return self._ending is not None and self._ending.is_done
 
     def keep_place(self) -> None:
-        """Keep the visible lines in place while blocks above them change their height."""
+        """Keep the visible lines where they are while blocks above them change their height."""
         top = self.scroll_offset.y
         first = next((child for child in self.children if child.virtual_region.bottom > top), None)
         if self.is_at_end:
@@ -323,7 +323,7 @@ class LessonPage(VerticalScroll):
         self.scroll_page_up(animate=False)
 
     def update_end_panel(self) -> None:
-        """Update the panel at the end; this may be called from a worker thread."""
+        """Update the panel at the lesson's end. A worker thread may call this."""
         if self._ending:
             self._ending.post_message(ProgressSaved())
 

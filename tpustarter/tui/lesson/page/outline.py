@@ -58,7 +58,7 @@ class LessonMargin(Vertical):
 
 
 class Outline(Static):
-    """A lesson's sections, with the reader's position and the number of tasks done in each."""
+    """A lesson's sections, with the reader's position and how many tasks are done in each."""
 
     def __init__(self) -> None:
         super().__init__(id="outline")

@@ -102,5 +102,5 @@ class ScrollAnchor:
 
 
 def _letters(text: str) -> str:
-    """Return the letters and digits of a text, casefolded and without link targets."""
+    """Return only the letters and digits of Markdown, casefolded and without link targets."""
     return re.sub(r"[\W_]+", "", re.sub(r"\]\([^)\s]*\)", "", text)).casefold()

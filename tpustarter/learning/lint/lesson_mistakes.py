@@ -33,7 +33,7 @@ from tpustarter.learning.content.markdown import (
     source_lines,
 )
 from tpustarter.learning.content.paths import LessonPath, read_paths
-from tpustarter.learning.lint import documented_commands, synonyms_file_problems
+from tpustarter.learning.lint import documented_commands, synonyms_file_mistakes
 from tpustarter.machine import frameworks
 
 MAX_COLUMNS = 100
@@ -62,7 +62,7 @@ Complaints = Iterator[tuple[int, str]]
 """A line number and the problem found there."""
 
 
-def list_problems(folder: Path | None = None) -> list[str]:
+def list_lesson_mistakes(folder: Path | None = None) -> list[str]:
     """Return all problems in a folder of lessons, including lessons that cannot be read."""
     folder = folder or locations.content_folder("lessons")
     results = [_read_lesson(path) for path in sorted(folder.glob("*/*.md"))]
@@ -79,7 +79,7 @@ def list_problems(folder: Path | None = None) -> list[str]:
         *_lint_paths(folder, [lesson.id for lesson in lessons]),
         *claim_messages,
         *_lint_which(folder, [lesson.id for lesson in lessons]),
-        *synonyms_file_problems.find_synonyms_file_problems(folder, lessons),
+        *synonyms_file_mistakes.find_synonyms_file_mistakes(folder, lessons),
     ]
 
 
@@ -343,7 +343,7 @@ def _lint_which(folder: Path, lesson_ids: Collection[str]) -> list[str]:
         path_ids = [path.id for path in read_paths(folder)]
         return list(
             library_choice.find_library_guide_mistakes(
-                library_choice.read_guide(folder), lesson_ids, path_ids
+                library_choice.read_questionnaire(folder), lesson_ids, path_ids
             )
         )
     except Problem as problem:

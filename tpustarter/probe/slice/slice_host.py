@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection
 from dataclasses import replace
 
 from tpustarter.probe.finding import describe_error, shorten_for_json
-from tpustarter.probe.slice import arrival, host_facts, host_place, message_store
+from tpustarter.probe.slice import arrival, host_facts, host_position, message_store
 from tpustarter.probe.slice.messages import (
     ArrivalFacts,
     CheckFields,
@@ -51,14 +51,14 @@ def serve_slice(
     global _code  # noqa: PLW0603  the verdict comes with a later command
     statics = [_run_alone(check, run_check) for check in command["checks"] if _is_static(check)]
     try:
-        place = host_place.find_place(command, command["wait_s"])
-    except host_place.UnknownHostPlace as missing:
+        place = host_position.find_host_position(command, command["wait_s"])
+    except host_position.UnknownHostPosition as missing:
         emit({"event": "no-place", "detail": shorten_for_json(str(missing))})
         _code = USAGE
         return _code
     set_target(replace(target(), hosts=place.hosts))
     sent = _with_host(place.host, emit)
-    own: ArrivalFacts = {**host_facts.collect_facts(place), "checks": statics}
+    own: ArrivalFacts = {**host_facts.collect_host_facts(place), "checks": statics}
     sent(
         {
             "event": "placed",
@@ -109,7 +109,11 @@ def _run_alone(check: CheckFields, run_check: RunCheck) -> CheckRecord:
 
 
 def _follow(
-    place: host_place.HostPlace, own: ArrivalFacts, wait_s: float, emit: Emit, run_check: RunCheck
+    place: host_position.HostPosition,
+    own: ArrivalFacts,
+    wait_s: float,
+    emit: Emit,
+    run_check: RunCheck,
 ) -> int:
     def failing(failure: arrival.ArrivalFailed) -> None:
         emit(
@@ -139,7 +143,7 @@ def _follow(
 
 
 def _lead(
-    place: host_place.HostPlace,
+    place: host_position.HostPosition,
     own: ArrivalFacts,
     command: SliceCommand,
     emit: Emit,

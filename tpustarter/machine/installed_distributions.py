@@ -28,7 +28,7 @@ class DistributionInfo(NamedTuple):
     """Its `Requires-Dist` entries."""
 
 
-def find_distributions(
+def find_installed_distributions(
     names: Iterable[str], path: Sequence[str] | None = None
 ) -> dict[str, list[DistributionInfo]]:
     """Return the installed distributions with some names, each list in import order.

@@ -30,8 +30,8 @@ FEWEST_COLUMNS = 20
 
 
 @dataclass(frozen=True)
-class ArrayLayout:
-    """The layout of an array over devices: type, shape, mesh, and each device's part."""
+class ArraySharding:
+    """An array's type, shape, mesh, and the part of the array that each device holds."""
 
     name: str
     dtype: str
@@ -64,7 +64,7 @@ class _LayoutFields(msgspec.Struct):
     order: tuple[int, ...] = ()
 
 
-def parse_layout(event: dict[str, object], clean: Callable[[str], str]) -> ArrayLayout:
+def parse_sharding(event: dict[str, object], clean: Callable[[str], str]) -> ArraySharding:
     """Parse the layout in an event.
 
     Args:
@@ -84,10 +84,10 @@ def parse_layout(event: dict[str, object], clean: Callable[[str], str]) -> Array
     texts = (fields.name, fields.dtype, fields.spec)
     name, dtype, spec = (clean(text)[:MOST_NAME] for text in texts)
     order = fields.order[:MOST_DEVICES]
-    return ArrayLayout(name, dtype, fields.shape, spec, mesh, fields.count, parts, order)
+    return ArraySharding(name, dtype, fields.shape, spec, mesh, fields.count, parts, order)
 
 
-def format_type_and_sharding(layout: ArrayLayout) -> str:
+def format_type_and_sharding(layout: ArraySharding) -> str:
     """Return the array's type, shape and sharding."""
     text = f"{layout.name}: {layout.dtype}{list(layout.shape)}"
     if layout.spec:
@@ -96,7 +96,7 @@ def format_type_and_sharding(layout: ArrayLayout) -> str:
     return f"{text} on {_holders(sorted(layout.parts), is_alone=True)}"
 
 
-def draw_layout(layout: ArrayLayout, width: int) -> list[str]:
+def draw_sharding(layout: ArraySharding, width: int) -> list[str]:
     """Draw an array with the devices that hold each part, or its mesh if that does not fit.
 
     A sentence at the end describes the parts and their replication.
@@ -111,7 +111,7 @@ def draw_layout(layout: ArrayLayout, width: int) -> list[str]:
     return [*lines, *_sentence(layout, width)]
 
 
-def _array(layout: ArrayLayout, width: int) -> list[str]:
+def _array(layout: ArraySharding, width: int) -> list[str]:
     """Draw the array row by row; return nothing if it does not fit."""
     grid = _grid(layout)
     if grid is None:
@@ -134,7 +134,7 @@ def _array(layout: ArrayLayout, width: int) -> list[str]:
     return [*lines, f"{left}└{'┴'.join(edges)}┘"]
 
 
-def _mesh(layout: ArrayLayout, width: int) -> list[str]:
+def _mesh(layout: ArraySharding, width: int) -> list[str]:
     """Draw the mesh; return nothing if all devices hold the same part or the mesh is unknown."""
     is_known = set(layout.order) == set(layout.parts) and layout.count == len(layout.order)
     if not is_known or len(set(layout.parts.values())) == 1:
@@ -143,7 +143,7 @@ def _mesh(layout: ArrayLayout, width: int) -> list[str]:
     return draw_mesh(layout.mesh, held, layout.shape, width)
 
 
-def _grid(layout: ArrayLayout) -> tuple[list[Bounds], list[Bounds], list[list[str]]] | None:
+def _grid(layout: ArraySharding) -> tuple[list[Bounds], list[Bounds], list[list[str]]] | None:
     """Return the columns, rows and devices per cell of an array with at most two axes."""
     if len(layout.shape) > 2 or layout.count > len(layout.parts):
         return None
@@ -171,7 +171,7 @@ def _holders(devices: Sequence[int], *, is_alone: bool) -> str:
     return noun * is_alone + _devices(devices)
 
 
-def _list(layout: ArrayLayout) -> Iterator[str]:
+def _list(layout: ArraySharding) -> Iterator[str]:
     """Yield a line for each part of an array that has too many axes or parts for a grid."""
     holders: dict[tuple[Bounds, ...], list[int]] = {}
     for device, index in sorted(layout.parts.items()):
@@ -183,16 +183,16 @@ def _list(layout: ArrayLayout) -> Iterator[str]:
         yield f"  ... {len(holders) - MOST_ROWS} further parts"
 
 
-def describe_layout(layout: ArrayLayout) -> list[str]:
+def describe_sharding(layout: ArraySharding) -> list[str]:
     """Return an array's layout as sentences."""
     return [f"{format_type_and_sharding(layout)}.", f"{_held(layout)}."]
 
 
-def _sentence(layout: ArrayLayout, width: int) -> list[str]:
+def _sentence(layout: ArraySharding, width: int) -> list[str]:
     return textwrap.wrap(f"{_held(layout)}.", width)
 
 
-def _held(layout: ArrayLayout) -> str:
+def _held(layout: ArraySharding) -> str:
     first = min(layout.parts)
     sizes = [stop - start for start, stop in layout.parts[first]]
     different = len(set(layout.parts.values()))
@@ -215,7 +215,7 @@ def _held(layout: ArrayLayout) -> str:
     return held
 
 
-def _unused_axes(layout: ArrayLayout) -> str:
+def _unused_axes(layout: ArraySharding) -> str:
     """Return the mesh axes missing from the spec, along which the array is replicated."""
     unused = [
         axis for axis, size in layout.mesh.items() if size > 1 and f"'{axis}'" not in layout.spec

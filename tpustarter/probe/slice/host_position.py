@@ -8,12 +8,12 @@ from __future__ import annotations
 import importlib
 from dataclasses import dataclass
 
-from tpustarter.probe.slice.messages import SlicePlace
+from tpustarter.probe.slice.messages import GivenHostPosition
 
 
 @dataclass(frozen=True)
-class HostPlace:
-    """A host's place in its job."""
+class HostPosition:
+    """A host's number in its job, the number of hosts, and the coordinator's address."""
 
     host: int
     """The host's number, from 0; host 0 coordinates."""
@@ -34,19 +34,19 @@ class HostPlace:
         return int(self.coordinator.rpartition(":")[2])
 
 
-class UnknownHostPlace(Exception):  # noqa: N818  a result, not a program's error
-    """Raised if nothing on this host names the others; its text names what is missing."""
+class UnknownHostPosition(Exception):  # noqa: N818  a result, not a program's error
+    """Raised if nothing on this host names the other hosts. The message names what is missing."""
 
 
-def find_place(given: SlicePlace, timeout_s: float) -> HostPlace:
-    """Return this host's place: the given parts, and the rest as detected by JAX.
+def find_host_position(given: GivenHostPosition, timeout_s: float) -> HostPosition:
+    """Return this host's position: the given parts, and the rest as detected by JAX.
 
     Args:
         given: `coordinator`, `hosts` and `host`, each possibly None.
         timeout_s: Seconds to wait for the coordinator's name to be known.
 
     Raises:
-        UnknownHostPlace: A part is neither given nor detected, or the parts contradict each other.
+        UnknownHostPosition: A part is neither given nor detected, or the parts are contradictory.
     """
     found: list[object] = [given.get("coordinator"), given.get("hosts"), given.get("host")]
     is_given = None not in found
@@ -54,13 +54,15 @@ def find_place(given: SlicePlace, timeout_s: float) -> HostPlace:
         found = _detect(found, timeout_s)
     for value, option in zip(found, ("--coordinator", "--hosts", "--host"), strict=True):
         if value is None:
-            raise UnknownHostPlace(f"JAX detects no cluster here, and {option} was not given")
+            raise UnknownHostPosition(f"JAX detects no cluster here, and {option} was not given")
     coordinator, hosts, host = str(found[0]), int(str(found[1])), int(str(found[2]))
     if not coordinator.rpartition(":")[2].isdigit():
-        raise UnknownHostPlace(f"the coordinator's address is `{coordinator}`, expected HOST:PORT")
+        raise UnknownHostPosition(
+            f"the coordinator's address is `{coordinator}`, expected HOST:PORT"
+        )
     if not 0 <= host < hosts:
-        raise UnknownHostPlace(f"this host has number {host}, expected 0 to {hosts - 1}")
-    return HostPlace(host, hosts, coordinator, detected=not is_given)
+        raise UnknownHostPosition(f"this host has number {host}, expected 0 to {hosts - 1}")
+    return HostPosition(host, hosts, coordinator, detected=not is_given)
 
 
 def _detect(given: list[object], timeout_s: float) -> list[object]:
@@ -70,8 +72,8 @@ def _detect(given: list[object], timeout_s: float) -> list[object]:
         clusters = importlib.import_module("jax._src.clusters")
         detect = clusters.ClusterEnv.auto_detect_unset_distributed_params
     except (ImportError, AttributeError) as error:
-        raise UnknownHostPlace(f"this JAX cannot be asked for its cluster: {error}") from error
+        raise UnknownHostPosition(f"this JAX cannot be asked for its cluster: {error}") from error
     try:
         return list(detect(*given, None, None, max(1, int(timeout_s))))[:3]
     except Exception as error:
-        raise UnknownHostPlace(f"JAX's detection of the cluster failed: {error}") from error
+        raise UnknownHostPosition(f"JAX's detection of the cluster failed: {error}") from error

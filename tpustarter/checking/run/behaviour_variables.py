@@ -20,14 +20,14 @@ because each one costs a restart.
 """
 
 
-def may_be_caused_by_settings(result: Result) -> bool:
+def may_be_caused_by_variables(result: Result) -> bool:
     """Return whether a setting could have caused a result, which then justifies a second run."""
     return result.status == "fail" or result.reason in ("exception", "crashed")
 
 
-def is_caused_by_settings(result: Result, without: Result) -> bool:
+def is_caused_by_variables(result: Result, without: Result) -> bool:
     """Return whether a check that failed with the settings passes without them."""
-    return may_be_caused_by_settings(result) and without.status in ("pass", "warn")
+    return may_be_caused_by_variables(result) and without.status in ("pass", "warn")
 
 
 def merge_results(result: Result, without: Result, names: tuple[str, ...]) -> Result:
@@ -38,7 +38,7 @@ def merge_results(result: Result, without: Result, names: tuple[str, ...]) -> Re
     its result still has no verdict, because the check does not work in the user's environment.
     """
     variables, seconds = phrases.join_words(names), result.seconds + without.seconds
-    if not is_caused_by_settings(result, without):
+    if not is_caused_by_variables(result, without):
         same = _finding("SETTINGS-SAME", f"it is the same without {variables}", "info")
         return replace(without, seconds=seconds, findings=(*without.findings, same))
     changed = _finding(
@@ -53,7 +53,7 @@ def merge_results(result: Result, without: Result, names: tuple[str, ...]) -> Re
     return replace(without, status="warn", seconds=seconds, findings=(changed, *without.findings))
 
 
-def add_settings_finding(result: Result, names: tuple[str, ...]) -> Result:
+def add_variables_finding(result: Result, names: tuple[str, ...]) -> Result:
     """Add the finding that the check ran without the named settings."""
     note = _finding("SETTINGS-LEFT-OUT", f"it ran without {phrases.join_words(names)}", "info")
     return replace(result, findings=(*result.findings, note))

@@ -14,17 +14,17 @@ from tpustarter.learning.progress.progress_file import (
     parse_entries,
     parse_lessons,
     parse_text,
-    read_lessons,
-    update_lessons,
+    read_stored_lessons,
+    update_stored_lessons,
 )
 
 
 def make_progress_export() -> Fields:
-    """Return the progress in all lessons, in the form that `merge_export` accepts."""
-    return {"schema": SCHEMA, "lessons": read_lessons()}
+    """Return the progress in all lessons, in the form that `merge_progress_export` accepts."""
+    return {"schema": SCHEMA, "lessons": read_stored_lessons()}
 
 
-def read_export(text: str) -> dict[str, object]:
+def parse_progress_export(text: str) -> dict[str, object]:
     """Parse the text of an export.
 
     Raises:
@@ -36,18 +36,20 @@ def read_export(text: str) -> dict[str, object]:
     return value
 
 
-def merge_export(exported: dict[str, object]) -> None:
+def merge_progress_export(exported: dict[str, object]) -> None:
     """Merge exported progress into this machine's."""
 
     def change(lessons: dict[str, Fields]) -> None:
-        both = merge_exports({"lessons": lessons}, exported)
+        both = merge_progress_exports({"lessons": lessons}, exported)
         lessons.clear()
         lessons.update(parse_lessons(both))
 
-    update_lessons(change)
+    update_stored_lessons(change)
 
 
-def merge_exports(first: dict[str, object], second: dict[str, object]) -> dict[str, object]:
+def merge_progress_exports(
+    first: dict[str, object], second: dict[str, object]
+) -> dict[str, object]:
     """Merge two exports: a lesson done in either is done, and each block's newer entry wins."""
     first_lessons, second_lessons = parse_lessons(first), parse_lessons(second)
     lessons: dict[str, Fields] = {}

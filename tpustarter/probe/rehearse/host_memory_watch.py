@@ -25,7 +25,7 @@ def read_limit_bytes() -> int | None:
     return int(text) if text.isdigit() and os.path.exists("/proc/self/status") else None  # noqa: PTH110
 
 
-def measure_excess(child: int, limit: int) -> MemoryExcess | None:
+def measure_memory_excess(child: int, limit: int) -> MemoryExcess | None:
     """Return the child's resident memory and the limit, in bytes, or None if it may go on.
 
     All processes of the run count: the groups of this supervisor and of its siblings. Only the

@@ -26,8 +26,8 @@ from tpustarter.version import __version__
 
 
 @dataclass(frozen=True)
-class LessonOpened:
-    """A lesson begins; `session.target` describes its Python and devices."""
+class LessonStarted:
+    """A lesson begins. From here on, `session.target` describes its Python and devices."""
 
     session: LessonSession
 
@@ -48,11 +48,11 @@ class BlockEnded:
     result: BlockResult
 
 
-Event = LessonOpened | BlockStarted | OutputChunk | BlockEnded
+Event = LessonStarted | BlockStarted | OutputChunk | BlockEnded
 
 
-class BatchRun:
-    """A run of lessons: `events` runs it, and `stop` ends it from any thread."""
+class LessonsRun:
+    """A run of lessons. `events` runs it, and `stop` ends it from any thread."""
 
     def __init__(
         self,
@@ -104,7 +104,7 @@ class BatchRun:
         )
         self._session = session
         self.run.target, self.run.host = session.target, session.host
-        yield LessonOpened(session)
+        yield LessonStarted(session)
         try:
             for block in self.blocks[lesson.id]:
                 yield from self._run_block(session, block)

@@ -28,16 +28,16 @@ class CollectorUnanswered(Exception):  # noqa: N818  it is an outcome, not an er
 
 @dataclass
 class SharedFacts:
-    """Uncleaned facts that one collector leaves for later ones; they are not reported directly."""
+    """Uncleaned facts that one collector leaves for later ones. No report has them."""
 
     packages: dict[str, str] | None = None
     """Package versions in the Python under test; None before they were read."""
     checks: Run | None = None
     """The run of the host checks; None if they gave no result."""
     outputs: dict[str, str] = field(default_factory=dict[str, str])
-    """Output of each framework's process, by framework."""
+    """Output of each framework's process, keyed by framework."""
     hung: dict[str, str] = field(default_factory=dict[str, str])
-    """The step in which a framework hung, by framework."""
+    """The step in which a framework hung, keyed by framework."""
     reproduced: list[str] = field(default_factory=list[str])
     """Output of the reproducers."""
 

@@ -13,7 +13,7 @@ import re
 from tpustarter.core.problem import ExitCode, Problem
 
 
-def find_local_server(variable: str) -> str | None:
+def read_test_server(variable: str) -> str | None:
     """Return the `host:port` in a variable, or None if unset; raises Problem if not loopback."""
     address = os.environ.get(variable)
     if not address:

@@ -15,7 +15,7 @@ from tpustarter.learning.search.search import SYNONYMS, SearchLibrary
 from tpustarter.learning.search.search_query import MOST_IN_A_ROW
 
 
-def find_synonyms_file_problems(folder: Path, lessons: Sequence[Lesson]) -> Iterator[str]:
+def find_synonyms_file_mistakes(folder: Path, lessons: Sequence[Lesson]) -> Iterator[str]:
     """Yield a sentence for each problem in the `synonyms.yml` of a folder of lessons."""
     file = folder / SYNONYMS
     if not file.exists():

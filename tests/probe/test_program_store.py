@@ -1,0 +1,154 @@
+"""A store of compiled programs gives back what was put in, or nothing."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tpustarter.probe import program_store
+from tpustarter.probe.program_store import ProgramStore
+
+PROGRAMS = {"jit_f-1-cache": b"first", "jit_g-2-cache": b"second"}
+
+
+def fill(folder: Path, programs: dict[str, bytes]) -> Path:
+    """Write programs to a folder, as JAX would."""
+    folder.mkdir()
+    for name, data in programs.items():
+        (folder / name).write_bytes(data)
+    return folder
+
+
+def read(folder: Path) -> dict[str, bytes]:
+    """Return the files of a folder."""
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> ProgramStore:
+    """Return a store with two programs."""
+    store = ProgramStore(tmp_path / "store")
+    store.add_from(fill(tmp_path / "compiled", PROGRAMS))
+    return store
+
+
+def test_stored_programs_come_back_unchanged(store: ProgramStore, tmp_path: Path) -> None:
+    """Under the names that JAX gave them; what JAX writes beside them is not stored."""
+    (tmp_path / "compiled" / "jit_f-1-atime").write_bytes(b"now")
+    store.add_from(tmp_path / "compiled")
+    store.copy_to(tmp_path / "loaded")
+
+    assert PROGRAMS == read(tmp_path / "loaded")
+
+
+def test_program_is_stored_once(store: ProgramStore, tmp_path: Path) -> None:
+    """The first one of a name stays, as in JAX's own cache."""
+    before = read(store.folder)
+    store.add_from(fill(tmp_path / "again", {"jit_f-1-cache": b"another"}))
+
+    assert before == read(store.folder)
+
+
+def cut(path: Path) -> None:
+    """Drop the last byte."""
+    path.write_bytes(path.read_bytes()[:-1])
+
+
+def change(path: Path) -> None:
+    """Reverse the bytes."""
+    path.write_bytes(path.read_bytes()[::-1])
+
+
+def rename(path: Path) -> None:
+    """Take the digest off the name."""
+    path.rename(path.with_name("jit_h-3-cache"))
+
+
+def link(path: Path) -> None:
+    """Put a link in its place."""
+    path.rename(path.with_name("elsewhere"))
+    path.symlink_to("elsewhere")
+
+
+def make_pipe(path: Path) -> None:
+    """Put a named pipe in its place."""
+    path.unlink()
+    os.mkfifo(path)
+
+
+@pytest.mark.parametrize("damage", [cut, change, rename, link, make_pipe])
+def test_damaged_program_is_dropped(
+    store: ProgramStore, tmp_path: Path, damage: Callable[[Path], None]
+) -> None:
+    """The other one is loaded, and the next run stores the lost one again."""
+    (path,) = store.folder.glob("jit_f*")
+    damage(path)
+    store.copy_to(tmp_path / "loaded")
+
+    assert {"jit_g-2-cache": b"second"} == read(tmp_path / "loaded")
+    store.add_from(tmp_path / "compiled")
+    store.copy_to(tmp_path / "next")
+    assert PROGRAMS == read(tmp_path / "next")
+
+
+def test_unfinished_program_is_removed(store: ProgramStore, tmp_path: Path) -> None:
+    """A run was killed while it wrote."""
+    (store.folder / ".4711").write_bytes(b"fir")
+    store.copy_to(tmp_path / "loaded")
+
+    assert PROGRAMS == read(tmp_path / "loaded")
+    assert not (store.folder / ".4711").exists()
+
+
+def test_oldest_programs_go_first(
+    store: ProgramStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of all versions and machines together."""
+    other = store.folder.with_name("of an older JAX")
+    fill(other, {"jit_old.0": b"old"})
+    os.utime(other / "jit_old.0", (1, 1))
+    (first,) = store.folder.glob("jit_f*")
+    os.utime(first, (2, 2))
+    monkeypatch.setattr(program_store, "MAX_BYTES", len(b"second" + b"third"))
+    store.add_from(fill(tmp_path / "more", {"jit_h-3-cache": b"third"}))
+    store.copy_to(tmp_path / "loaded")
+
+    assert [] == list(other.iterdir())
+    assert {"jit_g-2-cache": b"second", "jit_h-3-cache": b"third"} == read(tmp_path / "loaded")
+
+
+@pytest.mark.parametrize("name", program_store.FLAGS)
+def test_flags_have_programs_of_their_own(
+    store: ProgramStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    """The key is made of them."""
+    monkeypatch.setenv(name, "--a-flag-of-this-test=1")
+    ProgramStore(tmp_path / "store").copy_to(tmp_path / "loaded")
+
+    assert {} == read(tmp_path / "loaded")
+
+
+def test_rebuilt_library_has_own_programs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever builds jaxlib again under the same version must see the new compiler's work."""
+    library = tmp_path / "libtpu" / "libtpu.so"
+    library.parent.mkdir()
+    (library.parent / "__init__.py").touch()
+    library.write_bytes(b"one")
+    monkeypatch.syspath_prepend(tmp_path)
+    before = ProgramStore(tmp_path).folder
+    library.write_bytes(b"other")
+
+    assert before != ProgramStore(tmp_path).folder
+
+
+def test_unusable_store_costs_nothing(store: ProgramStore, tmp_path: Path) -> None:
+    """A file where its folder should be."""
+    (tmp_path / "file").touch()
+    store = ProgramStore(tmp_path / "file")
+    store.copy_to(tmp_path / "loaded")
+    store.add_from(tmp_path / "compiled")
+
+    assert {} == read(tmp_path / "loaded")

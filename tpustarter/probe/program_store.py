@@ -1,0 +1,156 @@
+"""Programs compiled by earlier runs, so that JAX loads them instead of compiling them again.
+
+JAX reads and writes only its persistent compilation cache in the run's own folder. The store holds
+copies whose names end in a digest of name and content, so that a damaged, foreign or half-written
+file never reaches JAX. A stored program is compiled code and nothing more; it runs, and its results
+are judged, like those of a new one. Losing the store costs only time, so its errors are ignored.
+https://docs.jax.dev/en/latest/persistent_compilation_cache.html
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import importlib.util
+import os
+import platform
+import sys
+from importlib import metadata
+from pathlib import Path
+
+MAX_BYTES = 256 * 1024 * 1024
+"""Largest size of the store; beyond it, the programs stored first are removed."""
+PROGRAM = "*-cache"
+"""Pattern of the names that JAX gives to programs."""
+ENABLED = "jax_enable_compilation_cache"
+SETTINGS = {
+    "jax_persistent_cache_min_compile_time_secs": 0.0,
+    "jax_persistent_cache_min_entry_size_bytes": -1,
+    "jax_persistent_cache_enable_xla_caches": "none",
+}
+"""Settings with which JAX stores every program, however fast it was compiled, under a key that does
+not contain the path of the run's folder, as XLA's own caches do."""
+FLAGS = ("XLA_FLAGS", "LIBTPU_INIT_ARGS")
+_LIBRARIES = ("jaxlib", "libtpu")
+_HIT = "/jax/compilation_cache/cache_hits"
+
+
+class ProgramStore:
+    """The part of a store that belongs to this JAX, its libraries, its flags and this processor."""
+
+    def __init__(self, root: Path) -> None:
+        self._root = root
+        self.folder = root / _key()
+
+    def copy_to(self, folder: Path) -> None:
+        """Copy the undamaged programs to a folder, and remove the others from the store."""
+        with contextlib.suppress(OSError):
+            folder.mkdir(parents=True, exist_ok=True)
+            for path in list(self.folder.iterdir()):
+                name, _, digest = path.name.rpartition(".")
+                data = _read(path)
+                if name and data is not None and digest == _digest(name, data):
+                    (folder / name).write_bytes(data)
+                else:
+                    path.unlink()
+
+    def add_from(self, folder: Path) -> None:
+        """Store the programs of a folder that are new, each at once or not at all."""
+        with contextlib.suppress(OSError):
+            if os.statvfs(folder).f_bavail == 0:
+                return  # JAX may have written only a part of a program
+            self.folder.mkdir(parents=True, exist_ok=True)
+            known = {path.name.rpartition(".")[0] for path in self.folder.iterdir()}
+            for path in sorted(folder.glob(PROGRAM)):
+                data = _read(path)
+                if data is None or path.name in known:
+                    continue
+                unfinished = self.folder / f".{os.getpid()}"
+                try:
+                    unfinished.write_bytes(data)
+                    unfinished.replace(self.folder / f"{path.name}.{_digest(path.name, data)}")
+                finally:
+                    unfinished.unlink(missing_ok=True)
+        self._remove_oldest()
+
+    def _remove_oldest(self) -> None:
+        with contextlib.suppress(OSError):
+            found = [(path.stat(), path) for path in self._root.glob("*/*")]
+            excess = sum(status.st_size for status, _ in found) - MAX_BYTES
+            for status, path in sorted(found, key=lambda one: one[0].st_mtime_ns):
+                if excess <= 0:
+                    break
+                path.unlink()
+                excess -= status.st_size
+
+
+class CompilationCache:
+    """JAX's persistent compilation cache in this process, backed by a store."""
+
+    def __init__(self, root: Path) -> None:
+        """Copy the stored programs to the folder of JAX's cache."""
+        self._jax = importlib.import_module("jax")
+        self._store = ProgramStore(root)
+        self._folder = Path(os.environ["JAX_COMPILATION_CACHE_DIR"])
+        self._loaded = 0
+        for name, value in SETTINGS.items():
+            self._jax.config.update(name, value)
+        self._jax.monitoring.register_event_listener(self._count)
+        if not self._folder.exists():  # otherwise an earlier process of this run has copied them
+            self._store.copy_to(self._folder)
+
+    def _count(self, event: str, **_: object) -> None:
+        self._loaded += event == _HIT
+
+    def enable(self, *, enabled: bool) -> None:
+        """Let JAX use the cache for the programs that it compiles next, or not."""
+        if self._jax.config.values[ENABLED] != enabled:
+            from jax.experimental.compilation_cache import compilation_cache
+
+            self._jax.config.update(ENABLED, enabled)
+            compilation_cache.reset_cache()  # otherwise JAX keeps to its first decision
+
+    def take_count(self) -> int:
+        """Return the number of programs loaded from the cache since the last call."""
+        count, self._loaded = self._loaded, 0
+        return count
+
+    def store(self) -> None:
+        """Store the programs that this process compiled."""
+        self._store.add_from(self._folder)
+
+
+def _read(path: Path) -> bytes | None:
+    # A file that is no program can be anything, such as a named pipe, which would block.
+    if path.is_symlink() or not path.is_file() or path.stat().st_size > MAX_BYTES:
+        return None
+    return path.read_bytes()
+
+
+def _digest(name: str, data: bytes) -> str:
+    return hashlib.sha256(os.fsencode(name) + b"\0" + data).hexdigest()[:32]
+
+
+def _key() -> str:
+    # JAX's own keys cover flags, versions and the kind of device. They do not cover a library that
+    # was built again under the same version, or a state folder that several machines share.
+    parts = [sys.version, platform.machine(), _processor()]
+    parts += [os.environ.get(name, "") for name in FLAGS]
+    for name in ("jax", *_LIBRARIES):
+        with contextlib.suppress(metadata.PackageNotFoundError):
+            parts.append(f"{name} {metadata.version(name)}")
+    for name in _LIBRARIES:
+        spec = importlib.util.find_spec(name)
+        for folder in (spec and spec.submodule_search_locations) or ():
+            for library in sorted(Path(folder).rglob("*.so")):
+                status = library.stat()
+                parts.append(f"{library.name} {status.st_size} {status.st_mtime_ns}")
+    return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:32]
+
+
+def _processor() -> str:
+    # XLA compiles for the instructions that this processor has.
+    with contextlib.suppress(OSError):
+        text = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace")
+        return text.partition("\n\n")[0].partition("flags")[2].partition("\n")[0]
+    return platform.processor()
