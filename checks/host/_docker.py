@@ -10,15 +10,6 @@ POD = "request `google.com/tpu` in the pod, so that GKE mounts the device nodes"
 """Source: docs.cloud.google.com/kubernetes-engine/docs/how-to/tpus (read 2026-11)."""
 
 
-MANAGED = ("COLAB_RELEASE_TAG", "COLAB_TPU_1VM", "KAGGLE_KERNEL_RUN_TYPE")
-"""Variables in the containers of Colab and Kaggle, whose options their users cannot change."""
-
-
-def managed(machine: host.Machine) -> bool:
-    """Return whether a platform manages this container."""
-    return any(machine.env.get(name) for name in MANAGED)
-
-
 def restart(container: host.Container) -> str:
     """Return the hint to start this kind of container with access to the TPU."""
     if container.kind == "kubernetes":

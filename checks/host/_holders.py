@@ -33,7 +33,7 @@ def end_hint(holder: host.TpuProcess) -> str:
     """Return the advice that frees the TPU."""
     if holder.zombie:
         return "wait until the kernel releases it, or restart this machine"
-    if "ipykernel" in holder.command:
+    if holder.is_notebook_kernel:
         return "restart the kernel of that notebook, or shut it down"
     pid = holder.pid
     return Hint(f"wait until it ends, or end it if it is yours: `kill {pid}`", ends=pid)

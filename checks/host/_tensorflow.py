@@ -73,7 +73,7 @@ def tensorflow_libtpu(packages: Packages) -> Iterator[Finding]:
     )
 
 
-def tensorflow_facts(packages: Packages, *, colab: bool) -> Iterator[Finding]:
+def tensorflow_facts(packages: Packages, *, on_colab: bool) -> Iterator[Finding]:
     """Yield facts that confirm the errors of old programs and notebooks, without judging them."""
     names = [name for name in BUILDS if name in packages]
     for name in names:
@@ -82,6 +82,6 @@ def tensorflow_facts(packages: Packages, *, colab: bool) -> Iterator[Finding]:
             yield Finding("HOST-FRAMEWORKS-TENSORFLOW-ESTIMATOR",
                           f"tf.contrib and tf.estimator in {name} {version}", "info",
                           "removed")  # fmt: skip
-    if colab and not names:
+    if on_colab and not names:
         yield Finding("HOST-FRAMEWORKS-TENSORFLOW-COLAB", "TensorFlow in this runtime of Colab",
                       "info", "not installed")  # fmt: skip

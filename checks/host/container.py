@@ -2,6 +2,7 @@
 
 from tpustarter.checks.host import _docker
 from tpustarter.machine import host
+from tpustarter.machine.notebook_services import find_notebook_service
 from tpustarter.probe.finding import Finding, compare
 from tpustarter.probe.target import target
 
@@ -36,7 +37,7 @@ def run(machine: host.Machine | None = None):
             unit="chips",
             hint=None if reachable == chips else hint,
         )
-    yield _network(container, hint, managed=_docker.managed(machine))
+    yield _network(container, hint, managed=bool(find_notebook_service(machine.env)))
     if container.shm_gib is not None:
         low = container.shm_gib < LOW_SHM_GIB
         yield Finding(

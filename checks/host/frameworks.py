@@ -16,6 +16,7 @@ from tpustarter.checks.host import (
 )
 from tpustarter.machine import frameworks, host
 from tpustarter.machine.frameworks import FRAMEWORKS
+from tpustarter.machine.notebook_services import find_notebook_service
 from tpustarter.probe.finding import Finding, Hint
 from tpustarter.probe.target import target
 
@@ -64,4 +65,6 @@ def run(machine: host.Machine | None = None, path: Sequence[str] | None = None):
     yield from _torchax.overwritten(path)
     yield from _tensorflow.tensorflow(packages, generation)
     yield from _tensorflow.tensorflow_libtpu(packages)
-    yield from _tensorflow.tensorflow_facts(packages, colab="COLAB_RELEASE_TAG" in machine.env)
+    service = find_notebook_service(machine.env)
+    on_colab = service is not None and service.name == "Colab"
+    yield from _tensorflow.tensorflow_facts(packages, on_colab=on_colab)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from tpustarter.checks.host import _docker
-from tpustarter.machine import host
+from tpustarter.machine import host, notebook_services
 from tpustarter.probe.finding import Finding, NoAnswer
 from tpustarter.probe.target import target
 
@@ -35,7 +35,7 @@ def run(machine: host.Machine | None = None):
     enough = _may_lock_all(machine) or limit == "unlimited" or not vfio
     enough = enough or (isinstance(limit, int) and memory is not None and limit >= memory)
     low = isinstance(limit, int) and not enough
-    judged = low and inside is not None and not _docker.managed(machine)
+    judged = low and inside is not None and not notebook_services.find_notebook_service(machine.env)
     hint = POD if inside and inside.kind == "kubernetes" else inside and _docker.restart(inside)
     yield Finding(
         code="HOST-LOCKED-MEMORY",

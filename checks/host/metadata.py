@@ -3,6 +3,7 @@
 import re
 
 from tpustarter.machine import host
+from tpustarter.machine.notebook_services import find_notebook_service
 from tpustarter.probe.finding import Finding, Hint, NoAnswer, compare
 from tpustarter.probe.target import target
 
@@ -71,7 +72,8 @@ def _answer(machine: host.Machine, metadata: host.Metadata, chips: int) -> Findi
 
 
 def _is_queried(machine: host.Machine, chips: int) -> bool:
-    return bool(chips) and machine.env.get(SKIP, "").lower() not in ("1", "true")
+    skips = machine.env.get(SKIP, "").lower() in ("1", "true")
+    return bool(chips) and not skips and not find_notebook_service(machine.env)
 
 
 def _reason(metadata: host.Metadata) -> str:

@@ -201,11 +201,32 @@ ROWS: dict[str, Row] = {
         machine={
             "container": "docker",
             "env": {
+                "KAGGLE_KERNEL_RUN_TYPE": "Interactive",
                 "CLOUD_TPU_TASK_ID": "0",
                 "PJRT_DEVICE": "TPU",
                 "TPU_ACCELERATOR_TYPE": "v5litepod-8",
+                "TPU_PROCESS_ADDRESSES": "local",
             },
         },
+    ),
+    "kaggle-held-by-kernel": Row(
+        75,
+        {
+            "generation": "v5e",
+            "chips": 8,
+            "container": "docker",
+            "env": {"KAGGLE_KERNEL_RUN_TYPE": "Interactive"},
+            "holder": {"pid": 4242, "command": "python3 -m ipykernel_launcher -f kernel.json"},
+        },
+        V5E_8.python,
+    ),
+    "kaggle-without-tpu": Row(
+        0,
+        {
+            "container": "docker",
+            "env": {"KAGGLE_KERNEL_RUN_TYPE": "Interactive", "COLAB_RELEASE_TAG": "release-colab"},
+        },
+        {"jax": "0.12.0.1"},
     ),
     "gke-v6e-4": tpu(
         "v6e",

@@ -362,6 +362,22 @@ def test_a_colab_notebook_is_in_order(tmp_path: Path) -> None:
     assert [finding for finding in results if finding.verdict in ("warn", "fail")] == []
 
 
+@pytest.mark.parametrize(("service", "said"), [("Kaggle", True), ("", False)])
+def test_hint_names_service_whose_pin_changes(
+    service: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, *, said: bool
+) -> None:
+    """A command for the kernel's own Python replaces what the service has chosen."""
+    monkeypatch.setattr("sys.prefix", str(tmp_path))
+    monkeypatch.setattr("sys.base_prefix", str(tmp_path))
+    monkeypatch.setattr("sysconfig.get_path", lambda _: str(tmp_path))
+    monkeypatch.setenv("KAGGLE_KERNEL_RUN_TYPE", service)
+    install = importlib.import_module("tpustarter.checks.host._install")
+    hint = install.into_this_python("libtpu==0.0.17")
+
+    assert said == ("Kaggle" in hint)
+    assert "libtpu==0.0.17" in str(hint.command)
+
+
 def test_chosen_single_host_is_no_missing_chip(tmp_path: Path) -> None:
     """On one of four hosts, TPU_WORKER_HOSTNAMES=localhost only confines a process."""
     env = {"TPU_WORKER_HOSTNAMES": "localhost"}

@@ -170,6 +170,19 @@ def test_only_capable_terminal_gets_progress_line() -> None:
     assert "pass  host.passes" in re.split(ERASED, bright)[-1]
 
 
+def test_notebook_cell_gets_plain_lines() -> None:
+    """IPython's terminal has no cursor; a person reads it, so it ends with the next step."""
+    names, cell = ("check", "host.passes", "host.fails"), {**TERMINAL, "TERM": "xterm-color"}
+    terminal = on_a_terminal(*names, env=cell)
+    notebook = on_a_terminal(*names, env={**cell, "JPY_PARENT_PID": "4242"})
+
+    assert "\x1b" in terminal
+    assert "\x1b" not in notebook
+    assert not re.search("\r(?!\n)", notebook)
+    assert max(map(len, notebook.splitlines())) <= 80
+    assert "Next" in notebook
+
+
 def test_check_ends_with_next_step() -> None:
     """Who begins is told where the tutor is, who has named a check which lesson is about it."""
     assert "`tpustarter`" in (first := check_end.format_next_step(run_of(HOST, result("pass"))))
@@ -178,6 +191,7 @@ def test_check_ends_with_next_step() -> None:
     assert beside_a_warning.endswith("Or open the tutor first, and run a lesson: `tpustarter`")
     lesson_progress.record_lesson_done("jax/precision")
     assert "Go on" in check_end.format_next_step(run_of(HOST))
+    assert "`tpustarter learn`" in check_end.format_next_step(run_of(HOST), in_cell=True)
     named = run_of(result("pass"), ids=["jax.sample"])
     assert "tpustarter learn jax/precision" in check_end.format_next_step(named)
     other = replace(HOST, lesson="setup/data-and-storage")

@@ -33,7 +33,7 @@ def test_table_has_row_for_each_enum_value() -> None:
     assert {
         table: {value.name for value in enum if not value.name.endswith("_UNSPECIFIED")}
         for table, enum in enums.items()
-    } == {table: set(rows) for table, rows in TABLES.items()}
+    } == {table: set(rows) for table, rows in TABLES.items() if table in enums}
 
 
 @pytest.mark.parametrize(("table", "state"), EVERY, ids=lambda one: getattr(one, "name", one))
@@ -125,6 +125,7 @@ _SOUND = """queued_resources:
     sources: [https://example.com/]
 nodes: {}
 health: {}
+infra_health: {}
 symptoms: {}
 """
 

@@ -203,7 +203,7 @@ def run():
 CHECKS = {"leaks_pass": ("ok", False), "leaks_fail": ("fail", False), "leaks_raise": ("ok", True)}
 
 OUTPUTS = {
-    "text, JUnit and a kept report": "check host.* -v --junit {out}/junit.xml --save",
+    "text, JUnit, a kept report": "check host.* -v --junit {out}/junit.xml --html {out}/h --save",
     "text of what passed": "check host.leaks_pass",
     "JSON and a comparison": "check host.* --json --compare last --save",
     "text of a comparison": "check host.leaks_pass host.holder --compare last",
@@ -379,7 +379,7 @@ def test_no_canary_is_in_any_output(place: Place) -> None:
     assert [name for name in outputs if name.endswith(".gz unpacked")]
     assert b"already in use" in outputs["an explanation as JSON"]
     assert b"4242" in outputs["a busy TPU"]
-    assert b"claims" in outputs["text, JUnit and a kept report"]
+    assert b"claims" in outputs["text, JUnit, a kept report"]
 
 
 def test_a_passing_run_leaves_no_raw_log(place: Place) -> None:

@@ -17,8 +17,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from jupyter_client.kernelspec import KernelSpecManager
+from jupyter_client.manager import KernelManager
 
+from tests.support.places import REPOSITORY
 from tests.support.processes import processes, until_gone
+from tpustarter.core import locations
 from tpustarter.running.supervised_command import _NO_NETWORK
 
 TIMEOUT_S = 600
@@ -242,3 +246,53 @@ def test_undo_leaves_nothing(made: Path) -> None:
     assert [] == [path for path in left if path not in (".local", ".local/share")]
     assert HOSTILE == (made / ".jupyter/jupyter_server_config.py").read_text()
     assert 5 == tpustarter(made, "serve", "jupyter").returncode
+
+
+def first_cell(lesson: str) -> str:
+    """Return the cell that a lesson tells its readers to paste first."""
+    text = (locations.content_folder("lessons") / lesson).read_text(encoding="utf-8")
+    return text[text.index("import sys\nSOURCE") :].partition("\n```")[0]
+
+
+def run_cell(code: str, python: Path, folder: Path, env: dict[str, str]) -> str:
+    """Run a cell in a kernel of this Python, and return what the notebook would show."""
+    kernel = folder / "kernels/first/kernel.json"
+    kernel.parent.mkdir(parents=True)
+    words = [str(python), "-m", "ipykernel_launcher", "-f", "{connection_file}"]
+    kernel.write_text(json.dumps({"argv": words, "display_name": "first", "language": "python"}))
+    specs = KernelSpecManager(kernel_dirs=[str(kernel.parents[1])], ensure_native_kernel=False)
+    manager = KernelManager(kernel_name="first", kernel_spec_manager=specs)
+    shown: list[str] = []
+    manager.start_kernel(env=env)
+    client = manager.blocking_client()
+    try:
+        client.start_channels()
+        client.wait_for_ready(timeout=TIMEOUT_S)
+        client.execute_interactive(
+            code,
+            timeout=TIMEOUT_S,
+            output_hook=lambda message: shown.append(message["content"].get("text", "")),
+        )
+    finally:
+        client.stop_channels()
+        manager.shutdown_kernel(now=True)
+    return "".join(shown).replace("\r\n", "\n")
+
+
+def test_first_cell_leaves_the_kernel_as_it_was(made: Path, tmp_path: Path) -> None:
+    """It installs into an environment of its own, and what it prints suits a notebook."""
+    cell = first_cell("start/12-on-kaggle.md")
+    assert cell == first_cell("start/06-on-colab.md")
+    wheel = next(Path("dist").glob("tpustarter-*.whl"), None) or REPOSITORY
+    own = str(tmp_path / "tpustarter")
+    code = cell.replace('"tpustarter"', repr(str(wheel.absolute()))).replace("/tmp/tpustarter", own)
+    python = made / "tpu-jupyter/bin/python"
+    freeze, env = [str(python), "-m", "pip", "freeze"], environment(made)
+    before = subprocess.run(freeze, capture_output=True, check=True).stdout
+
+    shown = run_cell(f"{code} host.frameworks jax.every_device", python, tmp_path, env)
+
+    assert before == subprocess.run(freeze, capture_output=True, check=True).stdout
+    assert {"host.frameworks", "jax.every_device"} <= {*shown.split()}, shown
+    assert shown.replace("\n", "").isprintable(), shown
+    assert max(map(len, shown.splitlines())) <= 80, shown

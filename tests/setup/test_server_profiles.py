@@ -55,6 +55,21 @@ def test_the_plan_shows_how_the_server_is_proved(
     assert not setup.folder.exists()
 
 
+@pytest.mark.parametrize(("env", "notes"), [({"KAGGLE_KERNEL_RUN_TYPE": "Batch"}, 1), ({}, 0)])
+def test_notebook_service_keeps_its_packages(
+    env: dict[str, str], notes: int, tmp_path: Path
+) -> None:
+    """Every command names the new folder, and the plan shows what the cells go on with."""
+    python = make_python(tmp_path / "kernel", jax="0.7.2")
+    own = {**env, "PATH": f"{python.parent}:/usr/bin:/bin"}
+    setup = make(tmp_path, "jupyter", tools=TOOLS, env=own)
+    installs = [step.command for step in setup.steps if "install" in step.command]
+
+    assert notes == setup.kernel_note.count("jax 0.7.2")
+    assert all(str(setup.folder / "bin/python") in words for words in installs)
+    assert not [words for words in installs if str(python) in words]
+
+
 @pytest.mark.parametrize(
     ("machine", "said"),
     [

@@ -52,6 +52,14 @@ def by_uv(project: Path, **more: str) -> str:
     return invocation.find_program_command(environ, started, prefix=f"{project}/.venv")
 
 
+def test_command_in_a_cell_begins_with_its_mark(project: Path) -> None:
+    """What a notebook shows can be pasted into the next cell, and marked text stays as it is."""
+    kernel = {"JPY_PARENT_PID": "4242", "TERM": "xterm-color"}
+
+    assert "!uv run tpustarter" == by_uv(project, **kernel)
+    assert "uv run tpustarter" == by_uv(project, **{**kernel, "TERM": "xterm-256color"})
+
+
 def test_uv_command_is_shown_as_typed(project: Path) -> None:
     """`uv run` and `python3 -m uv run` set different variables."""
     python = f"{project.parents[1]}/bin/python3"

@@ -376,7 +376,7 @@ class MachineCheck:
                 for interpreter in self._others
             ],
         }
-        self.run.host = framework_plan.make_host_fields(run_plan)
+        self.run.host = framework_plan.make_host_fields(run_plan, self._machine)
 
     def _add(self, result: Result) -> None:
         self.run.results.append(result)

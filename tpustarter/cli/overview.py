@@ -13,6 +13,7 @@ from tpustarter.checking.results import no_tpu_reason
 from tpustarter.core.problem import Problem
 from tpustarter.learning.content.paths import read_paths
 from tpustarter.machine import host
+from tpustarter.machine.notebook_services import find_notebook_service
 from tpustarter.text.invocation import tpustarter_command
 from tpustarter.text.terminal import escape_text, line_width, wrap
 
@@ -44,10 +45,12 @@ def overview() -> None:
         chosen, others = interpreters.choose_interpreter(None, os.environ, Path.cwd())
         run_plan = framework_plan.make_plan(machine, gpu_plugin=chosen.has_gpu_plugin)
         frameworks = chosen.frameworks_text or "no framework yet"
-        why = no_tpu_reason.explain_no_tpu(framework_plan.make_host_fields(run_plan))
+        why = no_tpu_reason.explain_no_tpu(framework_plan.make_host_fields(run_plan, machine))
         instead = f"{why}; checks run on "
         on_tpu = run_plan.platform == "tpu"
         _say("Devices", f"{'' if on_tpu else instead}{run_plan.devices_text}")
+        if service := find_notebook_service(os.environ):
+            _say("Notebook", f"{service.name}'s, whose own Python comes with what fits its TPU")
         path = interpreters.format_path(chosen.path, os.environ, Path.cwd())
         _say("Python", f"{path} ({chosen.why}): {frameworks}")
         for interpreter in others:

@@ -163,6 +163,9 @@ def _describe_plan(plan: EnvironmentSetup, command: str) -> Iterator[str]:
     if isinstance(plan, MachineSetup):
         goal = "to change this machine" + ", some of it as root" * plan.needs_root()
     yield from wrap(f"This is the plan {goal}. Nothing was run.")
+    if plan.kernel_note and not isinstance(plan, MachineSetup):
+        yield ""
+        yield from wrap(escape_text(plan.kernel_note))
     for step in plan.steps:
         yield ""
         yield from _describe_step(step, plan)

@@ -33,6 +33,14 @@ class TpuProcess:
     """True if its main thread has ended while another thread keeps the node open."""
     nodes: tuple[str, ...]
 
+    @property
+    def is_notebook_kernel(self) -> bool:
+        """True for Jupyter's kernel, which Kaggle has too, and for Colab's.
+
+        Source: github.com/googlecolab/colabtools/issues/3409 (read 2026-11).
+        """
+        return "ipykernel" in self.command or "colab_kernel_launcher" in self.command
+
 
 def list_tpu_processes(machine: Machine) -> list[TpuProcess]:
     """Return the processes that have a TPU device node open, as far as this user can see them."""

@@ -78,10 +78,19 @@ def format_commands(text: str) -> str:
     return re.sub(pattern, lambda found: found["stays"] or tpustarter_command(), text)
 
 
+def is_in_cell(environ: Mapping[str, str]) -> bool:
+    """Return whether IPython started this program from a line with `!` in a notebook's cell.
+
+    The kernel sets both variables, and terminals on a screen have another TERM. Sources:
+    jupyter_client/launcher.py of 8.10 and ipykernel/zmqshell.py of 7.4 (read 2026-11).
+    """
+    return bool(environ.get("JPY_PARENT_PID")) and environ.get("TERM") == "xterm-color"
+
+
 def find_program_command(
     environ: Mapping[str, str], started: str, prefix: str = sys.prefix, *, anywhere: bool = False
 ) -> str:
-    """Return the command that starts a program in a given environment.
+    """Return the command that starts a program in a given environment, with `!` in a notebook.
 
     Args:
         environ: The environment variables.
@@ -89,6 +98,13 @@ def find_program_command(
         prefix: The prefix of the Python environment.
         anywhere: True if the command must work in other folders.
     """
+    mark = "!" if is_in_cell(environ) else ""
+    return mark + _find_shell_command(environ, started, prefix, anywhere=anywhere)
+
+
+def _find_shell_command(
+    environ: Mapping[str, str], started: str, prefix: str, *, anywhere: bool
+) -> str:
     folders = shell.list_path_folders(environ, prefix)
     if shell.is_found_by_name(NAME, folders, f"{prefix}/bin/{NAME}"):
         return NAME

@@ -15,7 +15,7 @@ import textwrap
 from collections.abc import Callable, Mapping
 from typing import TextIO
 
-from tpustarter.text.invocation import format_commands, tpustarter_command
+from tpustarter.text.invocation import format_commands, is_in_cell, tpustarter_command
 
 WIDTH, WIDEST = 80, 120
 """Columns that every terminal has, and the longest line that is easy to read."""
@@ -46,7 +46,12 @@ def line_width() -> int:
 
 
 def terminal_width(stream: TextIO) -> int | None:
-    """Return the width of a stream's terminal in columns, or None without a terminal."""
+    """Return the width of a stream's terminal in columns, or None without a terminal.
+
+    A cell of a notebook has `WIDTH`.
+    """
+    if is_cell(stream):
+        return WIDTH
     with contextlib.suppress(OSError, ValueError, AttributeError):
         if stream.isatty():
             return max(os.get_terminal_size(stream.fileno()).columns or WIDTH, LEAST)
@@ -230,6 +235,16 @@ def can_show_style(stream: TextIO) -> bool:
     return bool(stream.isatty()) and not is_plain
 
 
+def is_cell(stream: TextIO) -> bool:
+    """Return whether a stream is the terminal that IPython makes for a line with `!` in a cell.
+
+    A notebook shows what is written there, but no cursor moves in it and nobody answers.
+    """
+    with contextlib.suppress(OSError, ValueError, AttributeError):
+        return is_in_cell(os.environ) and os.isatty(stream.fileno())
+    return False
+
+
 class UnwrittenError(Exception):
     """Stdout did not accept the output: the disk is full, or the reader has gone.
 
@@ -249,6 +264,10 @@ class DataStream(io.TextIOWrapper):
     """True if anything has been written."""
     _is_in_line = False
     """True if the last line written is not yet terminated."""
+
+    def isatty(self) -> bool:
+        """Return whether it is a terminal on a screen, and no cell of a notebook."""
+        return super().isatty() and not is_cell(self)
 
     def end_line(self, stream: io.TextIOWrapper) -> None:
         """End an unfinished line if `stream` is the same terminal; raises UnwrittenError."""
@@ -279,6 +298,10 @@ class LossyStream(io.TextIOWrapper):
 
     A full disk behind stderr must not change a command's result or exit code.
     """
+
+    def isatty(self) -> bool:
+        """Return whether it is a terminal on a screen, and no cell of a notebook."""
+        return super().isatty() and not is_cell(self)
 
     def write(self, text: str) -> int:
         """Write text for people, ignoring errors.

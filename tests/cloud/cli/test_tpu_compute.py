@@ -152,3 +152,13 @@ def test_ssh_config_names_machines_of_slice(compute: FakeCompute) -> None:
 
     assert 4 == direct.count("HostName 192.0.2.")
     assert "gcloud compute ssh ada@bert-0003" in tunnel
+
+
+def test_broken_tpus_are_asked_for_with_health_alone(compute: FakeCompute) -> None:
+    """A service that doesn't answer leaves it unknown, and no TPU counts as sound."""
+    plain = json.loads(run("list", "--json").stdout)
+    asked = run("list", "--health", "--json")
+
+    assert "unhealthy" not in plain
+    assert (0, None) == (asked.exit_code, json.loads(asked.stdout)["unhealthy"])
+    assert run("list", "--health").stdout.startswith(run("list").stdout)

@@ -1,1 +1,1 @@
-"""A run as text, as a JSON document, and as JUnit XML."""
+"""A run as text, as HTML, as a JSON document, and as JUnit XML."""

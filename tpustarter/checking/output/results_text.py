@@ -157,6 +157,8 @@ def opening_lines(run: Run) -> Iterator[tuple[str, int]]:
         where = "nothing is started on a device"
     python = f"{target.get('shown', '')} {target.get('python_version', '')}"
     line = f"python {python}, {what} ({where})"
+    if notebook := run.host.get("notebook"):
+        line += f" on {notebook}"
     yield escape_text(line), 7
     if (given := target.get("settings")) and run.level != "static":
         settings = ", ".join(given)

@@ -17,6 +17,7 @@ from tpustarter.checking.results.results import BlockedFramework, HostFields
 from tpustarter.core.problem import ExitCode
 from tpustarter.core.redact import Redactor
 from tpustarter.machine import frameworks, generations, host, pip_command
+from tpustarter.machine.notebook_services import find_notebook_service
 from tpustarter.probe.commands import ProbeTargetFields
 from tpustarter.probe.finding import Hint
 from tpustarter.running import run_folder
@@ -256,6 +257,8 @@ def _busy(machine: host.Machine) -> BlockedFramework | None:
         age = f", for {phrases.format_duration(first.age_s)}" if first.age_s is not None else ""
         what = f"the TPU is in use by pid {first.pid} ({first.user}: {first.command}{age})"
         hint = f"wait until it ends, or end it if it is yours: `kill {first.pid}`"
+        if first.is_notebook_kernel:
+            hint = "restart the kernel of that notebook, and check before it imports a framework"
         return BlockedFramework(Redactor(machine.env).redact_text(what), ExitCode.BUSY, hint)
     lock = host.read_libtpu_lock(machine)
     if lock.state != "live":
@@ -405,10 +408,14 @@ def explain_missing_packages(missing: Sequence[str], python: str) -> BlockedFram
     )
 
 
-def make_host_fields(plan: FrameworkPlan) -> HostFields:
+def make_host_fields(plan: FrameworkPlan, machine: host.Machine) -> HostFields:
     """Return the fields that describe the host in a document."""
     facts: HostFields = {"chips": plan.chips, "generation": plan.generation}
-    return {**facts, "unknown_google_devices": [*plan.unknown]} if plan.unknown else facts
+    if plan.unknown:
+        facts["unknown_google_devices"] = [*plan.unknown]
+    if service := find_notebook_service(machine.env):
+        facts["notebook"] = service.name
+    return facts
 
 
 def make_target(plan: FrameworkPlan, machine: host.Machine) -> ProbeTargetFields:

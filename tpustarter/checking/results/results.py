@@ -94,6 +94,8 @@ class HostFields(TypedDict, total=False):
     chips: int
     generation: str | None
     unknown_google_devices: list[str]
+    notebook: str
+    """The service whose notebook this is, such as `Kaggle`."""
 
 
 class SliceHostFields(TypedDict):

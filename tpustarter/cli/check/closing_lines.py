@@ -137,16 +137,19 @@ def _step(result: Result) -> str:
     return f"{step}, see `tpustarter learn {escape_text(result.lesson)}`"
 
 
-def format_next_step(run: Run) -> str:
+def format_next_step(run: Run, *, in_cell: bool = False) -> str:
     """Return the next step after a successful run, or "" if its warnings have steps of their own.
 
     A user who named checks gets their lesson. A user who has done no lesson yet is sent to the
-    tutor, even after a warning.
+    tutor, even after a warning, or to the list of lessons in a cell, where the tutor can't open.
     """
     from tpustarter.learning.progress import lesson_progress
 
     is_new = not run.ids and not lesson_progress.read_progress().lessons
-    if any(result.status == "warn" for result in run.results):
+    warned = any(result.status == "warn" for result in run.results)
+    if in_cell and not run.ids:
+        return "" if warned else "Your path through the lessons: `tpustarter learn`"
+    if warned:
         return "Or open the tutor first, and run a lesson: `tpustarter`" if is_new else ""
     lessons = {result.lesson for result in run.results if result.lesson}
     if run.ids:

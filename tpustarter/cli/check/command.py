@@ -8,7 +8,7 @@ import sys
 from collections.abc import Generator
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import click
 
@@ -21,7 +21,7 @@ from tpustarter.core.json_values import as_object
 from tpustarter.core.problem import ExitCode, Problem
 from tpustarter.machine import frameworks
 from tpustarter.text import phrases
-from tpustarter.text.terminal import choose_paint, escape_text, format_code, wrap
+from tpustarter.text.terminal import choose_paint, escape_text, format_code, is_cell, wrap
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -40,6 +40,28 @@ _COLOURS = {
     "pass": "green",
     "skip": "bright_black",
 }
+
+
+class _ReportFiles(NamedTuple):
+    """Files that get the report, too."""
+
+    junit: Path | None
+    html: Path | None
+
+    def write(self, run: Run, *, verbose: bool) -> Problem | None:
+        """Write them, and return a Problem instead of raising it before the report is printed."""
+        try:
+            if self.junit:
+                from tpustarter.checking.output import junit
+
+                junit.write_report(run, self.junit)
+            if self.html:
+                from tpustarter.checking.output import run_html
+
+                run_html.write_html(run, self.html, verbose=verbose)
+        except Problem as problem:
+            return problem
+        return None
 
 
 @click.command(
@@ -106,6 +128,12 @@ _COLOURS = {
     metavar="FILE",
     help="Also write the results to FILE as JUnit XML.",
 )
+@click.option(
+    "--html",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="Also write the report to FILE as HTML, for a notebook's IPython.display.HTML.",
+)
 @click.option("--save", is_flag=True, help="Save the report, and print where it is.")
 @click.option(
     "--compare",
@@ -123,7 +151,6 @@ def check(
     verbose: bool,
     as_json: bool,
     ndjson: bool,
-    junit: Path | None,
     fail_on: str | None,
     save: bool,
     compare: str | None,
@@ -140,6 +167,7 @@ def check(
 
     if as_json and ndjson:
         raise click.UsageError("give either --json or --ndjson, not both")
+    files = _ReportFiles(options.pop("junit"), options.pop("html"))
     of_hosts = all_hosts.SliceOptions(**{name: options.pop(name) for name in all_hosts.NAMES})
     request = CheckRequest(ids=ids, fail_on_warn=fail_on == "warn", **options)
     all_hosts.refuse_contradictions(request, of_hosts)
@@ -150,13 +178,13 @@ def check(
         return
     with print_errors_as_json(results.SCHEMA, wanted=as_json or ndjson):
         earlier = _read_earlier(compare)
-        with _error_in(junit):
+        with _error_in(files.junit):
             selfcheck = all_hosts.make_machine_check(request, of_hosts)
             run = _run(selfcheck, ndjson=ndjson, quiet=as_json or ndjson)
         if of_hosts.all_hosts and (host_end := all_hosts.find_end_on_other_host(selfcheck)):
             click.echo(escape_text(host_end.sentence), err=as_json or ndjson)
             sys.exit(host_end.code)
-        not_written = _write_junit(run, junit)
+        not_written = files.write(run, verbose=verbose)
         comparison = _compare(run, *earlier) if earlier else None
         code = not_written.code if not_written else verdict.exit_code(run)
         _report(run, comparison, code, verbose=verbose, as_json=as_json, ndjson=ndjson)
@@ -180,13 +208,15 @@ def _with_minutes(request: CheckRequest, minutes: float) -> CheckRequest:
 def _end(selfcheck: MachineCheck, code: ExitCode, *, is_text: bool) -> None:
     """Print the next steps on a terminal, and on stderr the reason for an exit code other than 0.
 
-    In a pipe the next steps are omitted, so that the headline is stdout's last line.
+    In a pipe the next steps are omitted, so that the headline is stdout's last line. A person reads
+    them in a notebook, too.
     """
     from tpustarter.cli import command_words
     from tpustarter.cli.check import closing_lines as check_end
 
     run, context = selfcheck.run, click.get_current_context()
-    is_read = is_text and sys.stdout.isatty()
+    in_cell = is_cell(sys.stdout)
+    is_read = is_text and (sys.stdout.isatty() or in_cell)
     if steps := check_end.next_step_lines(run, code) if is_read else []:
         click.echo(format_code("\n".join(["", *steps])))
     if code != ExitCode.OK:
@@ -195,7 +225,11 @@ def _end(selfcheck: MachineCheck, code: ExitCode, *, is_text: bool) -> None:
         click.echo(escape_text(check_end.explain_exit_code(run, code, again)), err=True)
     if why := check_end.format_log_hint(run, selfcheck.logs):
         click.echo(why, err=True)
-    elif is_read and code == ExitCode.OK and (now := check_end.format_next_step(run)):
+    elif (
+        is_read
+        and code == ExitCode.OK
+        and (now := check_end.format_next_step(run, in_cell=in_cell))
+    ):
         click.echo(format_code("\n".join([*([] if steps else [""]), *wrap(now)])))
 
 
@@ -217,19 +251,6 @@ def _error_in(junit: Path | None) -> Generator[None]:
                 str(as_object(run_document.error_fields(error)["error"])["what"]), junit
             )
         raise
-
-
-def _write_junit(run: Run, junit: Path | None) -> Problem | None:
-    """Write the JUnit file, and return a Problem instead of raising it before the report."""
-    if junit is None:
-        return None
-    from tpustarter.checking.output import junit as xml
-
-    try:
-        xml.write_report(run, junit)
-    except Problem as problem:
-        return problem
-    return None
 
 
 def _run(selfcheck: MachineCheck, *, ndjson: bool, quiet: bool) -> Run:
@@ -367,7 +388,8 @@ def _report(
     from tpustarter.cli.check.check_progress import can_rewrite_line
 
     paint = choose_paint(_COLOURS)
-    folded = can_rewrite_line(sys.stdout)  # in a pipe each check keeps its line
+    # In a pipe each check keeps its line.
+    folded = can_rewrite_line(sys.stdout) or is_cell(sys.stdout)
     click.echo(
         format_code(
             results_text.render_results(run, verbose=verbose, fold_passes=folded, paint=paint)

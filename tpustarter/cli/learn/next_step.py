@@ -23,7 +23,9 @@ def find_learning_path(paths: list[LessonPath]) -> LessonPath | None:
     from tpustarter.learning.progress import course
     from tpustarter.machine import host
 
-    return course.find_path_to_follow(paths, on_tpu=host.guess_platform(host.Machine()) == "tpu")
+    machine = host.Machine()
+    on_tpu = host.guess_platform(machine) == "tpu"
+    return course.find_path_to_follow(paths, on_tpu=on_tpu, env=machine.env)
 
 
 def print_end_of_run(lesson: Lesson, *, all_passed: bool) -> None:

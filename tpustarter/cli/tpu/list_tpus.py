@@ -6,8 +6,10 @@ import os
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
+import msgspec
 
 from tpustarter.cli.command_end import format_path, print_errors_as_json, print_result
 from tpustarter.cli.parameters import StrictCommand
@@ -31,6 +33,12 @@ from tpustarter.text import phrases
 from tpustarter.text.invocation import format_commands
 from tpustarter.text.terminal import escape_text, format_code, wrap
 
+if TYPE_CHECKING:
+    from tpustarter.cloud.api.infra_health import UnhealthyTpu
+    from tpustarter.cloud.api.project_and_zone import Project
+
+    HealthAnswer = tuple[list[UnhealthyTpu], str]
+
 _JSON = click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 
 
@@ -42,8 +50,15 @@ _JSON = click.option("--json", "as_json", is_flag=True, help="Print one JSON doc
 )
 @common_options(zone=None)
 @click.option("--zone", metavar="ZONE", help="Look in this zone only.  [default: every zone]")
+@click.option(
+    "--health",
+    is_flag=True,
+    help="Also ask Cloud Monitoring for TPUs that Google marks as broken.",
+)
 @_JSON
-def list_command(*, project: str | None, zone: str | None, dry_run: bool, as_json: bool) -> None:
+def list_command(
+    *, project: str | None, zone: str | None, health: bool, dry_run: bool, as_json: bool
+) -> None:
     """List every TPU and every request for one, and say what its state means.
 
     A request that you made with tpustarter is listed until it is known to be gone, even if Google
@@ -60,7 +75,19 @@ def list_command(*, project: str | None, zone: str | None, dry_run: bool, as_jso
             )
             return
         seen = inventory.fetch_overview(make_google_client(where), WallClock(), zone_name)
-        _print(seen, seen.rows, as_json=as_json)
+        _print(seen, seen.rows, as_json=as_json, health=_find_unhealthy(where) if health else None)
+
+
+def _find_unhealthy(project: Project) -> HealthAnswer:
+    """Return the TPUs that Google marks as broken, or the reason why it is not known."""
+    from tpustarter.cloud.api import compute_client, infra_health
+    from tpustarter.cloud.api.rest_client import UnansweredError
+
+    try:
+        google = compute_client.open_rest_client(project.name)
+        return infra_health.fetch_unhealthy_tpus(google, project.name, WallClock().now()), ""
+    except UnansweredError as error:
+        return [], str(error)
 
 
 @click.command(
@@ -93,7 +120,12 @@ def show_command(
 
 
 def _print(
-    seen: ProjectOverview, rows: tuple[ListedTpu, ...], *, as_json: bool, whole: bool = False
+    seen: ProjectOverview,
+    rows: tuple[ListedTpu, ...],
+    *,
+    as_json: bool,
+    whole: bool = False,
+    health: HealthAnswer | None = None,
 ) -> None:
     now = WallClock().now()
     if as_json:
@@ -105,6 +137,9 @@ def _print(
             "put_aside": [_unreadable(path) for path in ledger.list_unreadable_files()],
             "exit_code": 0,
         }
+        if health:
+            unhealthy, unknown = health
+            fields["unhealthy"] = None if unknown else msgspec.to_builtins(unhealthy)
         print_result(fields)
         return
     for row in rows:
@@ -114,6 +149,20 @@ def _print(
                 click.echo(line)
     for line in _summary(replace(seen, rows=rows)):
         click.echo(line)
+    for line in _describe_health(*health) if health else ():
+        click.echo(line)
+
+
+def _describe_health(unhealthy: list[UnhealthyTpu], unknown: str) -> Iterator[str]:
+    yield ""
+    if unknown:
+        yield from wrap(escape_text(f"Whether Google marks a TPU as broken is unknown: {unknown}."))
+    elif not unhealthy:
+        yield "Google's health monitoring marked no TPU of this project in the last 10 minutes."
+    for tpu in unhealthy:
+        where = f"Instance {tpu.instance} in {tpu.zone} ({tpu.machine_type})"
+        yield from wrap(escape_text(f"{where}, {tpu.cause}: {tpu.state.meaning}"))
+        yield from wrap(escape_text(tpu.state.do), "      ")
 
 
 def _unreadable(path: Path) -> dict[str, str]:

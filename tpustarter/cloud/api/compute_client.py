@@ -108,7 +108,7 @@ class ComputeClient:
         self, project: str, *, google: RestClient | None = None, clock: Clock | None = None
     ) -> None:
         self.project = project
-        self._google = google or _connect(project)
+        self._google = google or open_rest_client(project)
         self._clock = clock or WallClock()
 
     def of(self, api: Api) -> ComputeClient:  # noqa: ARG002  the client of one API is its only one
@@ -362,7 +362,8 @@ _KINDS: dict[str, type[Instance | Group | Template | Policy]] = {
 }
 
 
-def _connect(project: str) -> RestClient:
+def open_rest_client(project: str) -> RestClient:
+    """Return a client with the user's credentials; raises Problem if there are none."""
     address = rest_client.find_rest_test_server()
     found = credentials.find_credentials(project) if address is None else _anonymous()
     return RestClient(found, address=address, call_s=CALL_S, total_s=math.inf)

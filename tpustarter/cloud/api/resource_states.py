@@ -21,7 +21,7 @@ FILE = Path(__file__).with_name("states.yml")
 COMPUTE = Path(__file__).with_name("compute_states.yml")
 INSTANCES = Path(__file__).with_name("instance_states.yml")
 
-Table = Literal["queued_resources", "nodes", "health", "symptoms"]
+Table = Literal["queued_resources", "nodes", "health", "infra_health", "symptoms"]
 Mark = Literal["good", "wait", "act", "bad", "unknown"]
 """The state's effect for the user: a TPU, a wait, an action to take, a loss, or unknown."""
 

@@ -25,12 +25,14 @@ MOST_PAGES = 50
 
 BILLING = "cloudbilling.googleapis.com"
 COMPUTE = "compute.googleapis.com"
+MONITORING = "monitoring.googleapis.com"
 RESOURCES = "cloudresourcemanager.googleapis.com"
 SERVICES = "serviceusage.googleapis.com"
 TPU = "tpu.googleapis.com"
 TITLES = {
     BILLING: "the Cloud Billing API",
     COMPUTE: "the Compute Engine API",
+    MONITORING: "the Cloud Monitoring API",
     RESOURCES: "the Cloud Resource Manager API",
     SERVICES: "the Service Usage API",
     TPU: "the Cloud TPU API",

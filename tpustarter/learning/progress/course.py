@@ -7,11 +7,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from tpustarter.core import state
+from tpustarter.machine.notebook_services import find_notebook_service
 
 if TYPE_CHECKING:
     from tpustarter.learning.content.paths import LessonPath
 
-ON_TPU, ON_LAPTOP, ON_COLAB, WITH_TORCH = "fresh-tpu-vm", "laptop", "colab", "from-pytorch"
+ON_TPU, ON_LAPTOP, WITH_TORCH = "fresh-tpu-vm", "laptop", "from-pytorch"
 """The paths for kinds of machines; the first two are the defaults."""
 
 
@@ -21,12 +22,12 @@ def suggest_lesson_path(
     """Return the id of the path that suits a machine, and the reason as a clause.
 
     Args:
-        env: The environment variables; Colab sets some of its own.
+        env: The environment variables; the path of a notebook service has its name as id.
         on_tpu: True if lessons run on a TPU.
         frameworks: Import names of the frameworks in the Python under test.
     """
-    if any(name.startswith("COLAB_") for name in env):
-        return ON_COLAB, "it is one of Colab's"
+    if service := find_notebook_service(env):
+        return service.name.lower(), f"it is one of {service.name}'s"
     if "torch" in frameworks and "jax" not in frameworks:
         return WITH_TORCH, "PyTorch is installed, and JAX isn't"
     if on_tpu:
@@ -44,7 +45,11 @@ def choose_path(path_id: str) -> None:
 
 
 def find_path_to_follow(
-    paths: Iterable[LessonPath], *, on_tpu: bool, chosen: str | None = None
+    paths: Iterable[LessonPath],
+    *,
+    on_tpu: bool,
+    chosen: str | None = None,
+    env: Mapping[str, str] | None = None,
 ) -> LessonPath | None:
     """Return the path that the learner chose, or the default for this kind of machine.
 
@@ -52,9 +57,11 @@ def find_path_to_follow(
         paths: All paths; without any, None is returned.
         on_tpu: True if lessons run on a TPU.
         chosen: The id of the chosen path; None for the one chosen in the app.
+        env: The environment variables, by which a notebook service is recognised.
     """
     paths_by_id = {path.id: path for path in paths}
-    default_id = ON_TPU if on_tpu else ON_LAPTOP
+    service = find_notebook_service(env or {})
+    default_id = service.name.lower() if service else ON_TPU if on_tpu else ON_LAPTOP
     chosen_id = chosen or str(state.load_state("settings").get("path"))
     return (
         paths_by_id.get(chosen_id)

@@ -61,7 +61,7 @@ def choose_target(
         if lesson.framework
         else {},
     }
-    host_facts = framework_plan.make_host_fields(device_plan)
+    host_facts = framework_plan.make_host_fields(device_plan, machine)
     blocked = device_plan.blocked if lesson.framework else None
     blocked = (
         blocked

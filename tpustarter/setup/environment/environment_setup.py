@@ -9,16 +9,18 @@ a shell, and no command outlives this program.
 from __future__ import annotations
 
 import os
+import shutil
 import time
 from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from tpustarter.checking.plan import environments
+from tpustarter.checking.plan import environments, interpreters
 from tpustarter.core import locations
 from tpustarter.core.problem import ExitCode, Problem
 from tpustarter.core.redact import Redactor
 from tpustarter.machine import host
+from tpustarter.machine.notebook_services import find_notebook_service
 from tpustarter.running import probe_archive, run_folder
 from tpustarter.running.supervised_command import LineLog, SupervisedCommand, find_output_hint
 from tpustarter.setup.environment import environment_proof, setup_profiles, steps
@@ -26,6 +28,7 @@ from tpustarter.setup.environment import made_environment as folders
 from tpustarter.setup.environment.environment_facts import collect_environment_facts, find_home
 from tpustarter.setup.environment.environment_proof import StepProof
 from tpustarter.setup.environment.steps import SetupStep, State
+from tpustarter.text import phrases
 
 SCHEMA = "tpustarter.setup/1"
 KEPT_LOGS = 10
@@ -148,6 +151,21 @@ class EnvironmentSetup:
         running = self._running
         if running:
             running.stop()
+
+    @property
+    def kernel_note(self) -> str:
+        """On Colab and Kaggle: the preinstalled packages, which the plan keeps; else empty."""
+        service = find_notebook_service(self._machine.env)
+        if service is None:
+            return ""
+        env = self._machine.env
+        python = Path(shutil.which("python3", path=env.get("PATH")) or "/usr/bin/python3")
+        versions = interpreters.read_framework_versions(python.parents[1], env)
+        names = phrases.join_words([f"{name} {version}" for name, version in versions.items()])
+        return (
+            f"This is a notebook of {service.name}. The plan installs nothing into the Python of "
+            f"its cells. That keeps {names or 'its packages'}, and can't use the new environment."
+        )
 
     @property
     def exit_code(self) -> int:

@@ -61,7 +61,7 @@ def collect_machine_facts(machine: host.Machine, settings: Settings) -> MachineF
         framework_plan.has_tpu(machine) or run_plan.unknown
     )
     on_tpu = run_plan.platform == "tpu" and not lacks_tpu
-    no_tpu = no_tpu_reason.explain_no_tpu(framework_plan.make_host_fields(run_plan))
+    no_tpu = no_tpu_reason.explain_no_tpu(framework_plan.make_host_fields(run_plan, machine))
     rows = [
         ("Devices", f"{run_plan.devices_text}, which lets JAX use nothing else"),
         ("Note", NO_OTHER),
@@ -106,7 +106,7 @@ def _suggestion(
 
 def _describe_devices(machine: host.Machine, run_plan: framework_plan.FrameworkPlan) -> str:
     if run_plan.platform != "tpu":
-        no_tpu = no_tpu_reason.explain_no_tpu(framework_plan.make_host_fields(run_plan))
+        no_tpu = no_tpu_reason.explain_no_tpu(framework_plan.make_host_fields(run_plan, machine))
         return f"{no_tpu}; lessons and checks run on {run_plan.devices_text}"
     devices = f", {phrases.format_count(run_plan.devices, 'device')}" if run_plan.devices else ""
     where = run_plan.devices_text
