@@ -13,7 +13,7 @@ SEARCHES: list[tuple[str, list[str]]] = [
     ("dataloader", ["jax/input-pipelines"]),
     ("input pipeline", ["jax/input-pipelines"]),
     ("shuffle", ["jax/input-pipelines"]),
-    ("checkpoint", ["jax/save-parameters", "pytorch/save-and-load"]),
+    ("checkpoint", ["jax/save-parameters", "jax/a-checkpoint-by-hand", "pytorch/save-and-load"]),
     ("resume training", ["jax/save-parameters", "pytorch/save-and-load"]),
     ("save model", ["jax/save-parameters", "pytorch/save-and-load", "tensorflow/saving"]),
     ("nan", ["trouble/wrong-numbers", "jax/array-conversion", "jax/precision"]),

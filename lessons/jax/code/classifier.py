@@ -12,7 +12,9 @@ class Classifier(nnx.Module):
         """Create the layers, with the two large kernels sharded as `spec` says."""
         sharded = {"out_sharding": spec}
         self.first = nnx.Linear(2, width, rngs=rngs)
-        self.hidden = nnx.Linear(width, width, kernel_metadata=sharded, rngs=rngs)
+        self.hidden = nnx.Linear(
+            width, width, kernel_metadata=sharded, rngs=rngs
+        )
         self.last = nnx.Linear(width, 3, kernel_metadata=sharded, rngs=rngs)
 
     def __call__(self, x):

@@ -1,4 +1,4 @@
-"""Points on three spiral arms that overlap, in batches, for the lessons on training."""
+"""Points on three spiral arms that overlap, in batches."""
 
 import grain
 import numpy as np
