@@ -1,4 +1,4 @@
-"""The classifier of "Train on every device", with its loss and its training step."""
+"""The classifier of "Train on every device", with its loss and step."""
 
 import jax
 import optax
@@ -9,7 +9,7 @@ class Classifier(nnx.Module):
     """Three layers that sort points on a plane into three classes."""
 
     def __init__(self, width, spec, rngs):
-        """Create the layers, with the two large kernels sharded as `spec` says."""
+        """Create the layers, with two kernels sharded by `spec`."""
         sharded = {"out_sharding": spec}
         self.first = nnx.Linear(2, width, rngs=rngs)
         self.hidden = nnx.Linear(
