@@ -30,7 +30,7 @@ SEARCHES: list[tuple[str, list[str]]] = [
         ],
     ),
     ("bf16", ["jax/precision", "pytorch/precision"]),
-    ("bfloat16", ["jax/precision", "pytorch/precision"]),
+    ("bfloat16", ["jax/three-digits", "jax/precision", "pytorch/precision"]),
     ("recompile", ["jax/jit-and-recompilation", "pytorch/lazy-tensors"]),
     (
         "why is it slow",
@@ -99,7 +99,7 @@ SEARCHES: list[tuple[str, list[str]]] = [
     ("tpu in use by another process", ["trouble/who-has-my-tpu"]),
     ("why is my first step slow", ["jax/jit-and-recompilation", "pytorch/lazy-tensors"]),
     ("huggingface", ["project/hugging-face-formats", "pytorch/hugging-face"]),
-    ("lr schedule", ["project/train-it", "pytorch/port-a-cuda-script"]),
+    ("lr schedule", ["jax/first-day-capstone", "project/train-it", "pytorch/port-a-cuda-script"]),
     ("if statement in jit", ["jax/control-flow-and-batching"]),
     ("utilization", ["project/profile-it", "jax/measure-and-profile"]),
 ]
