@@ -221,7 +221,7 @@ async def drawings() -> None:
     figures = {
         "figure-dispatch": ("jax/how-fast", "The first call compiles, and every call returns"),
         "figure-shardings": ("jax/sharding", "One 8 x 8 array under four shardings"),
-        "figure-parallelisms": ("jax/train-a-model", "Who holds which quarter"),
+        "figure-parallelisms": ("jax/a-step-by-hand", "Who holds which quarter"),
     }
     for name, (lesson, caption) in figures.items():
         async with app() as pilot:

@@ -16,7 +16,7 @@ LEVEL = "full"
 NEEDS = {"devices": 2}
 TIMEOUT_S = 300
 ESTIMATE_S = 2
-LESSON = "jax/collectives"
+LESSON = "jax/what-collectives-cost"
 SOURCE = "https://github.com/NVIDIA/nccl-tests/blob/master/doc/PERFORMANCE.md"
 AFTER = ["jax.devices_visible"]
 

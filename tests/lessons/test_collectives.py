@@ -21,7 +21,7 @@ SAMPLES = {
     "train_step": {"all-gather": 3, "all-reduce": 2, "reduce-scatter": 1},
 }
 """Texts by libtpu 0.0.50.1 of two programs for a v5e-8: in the first, three gathers in several
-steps have the same channel; the second is the step with FSDP of `jax/train-a-model`."""
+steps have the same channel; the second is the step with FSDP of `jax/a-step-by-hand`."""
 
 LINES = {
     "a pair counts once": (

@@ -13,7 +13,7 @@ SEARCHES: list[tuple[str, list[str]]] = [
     ("dataloader", ["jax/input-pipelines"]),
     ("input pipeline", ["jax/input-pipelines"]),
     ("shuffle", ["jax/input-pipelines"]),
-    ("checkpoint", ["jax/save-parameters", "pytorch/save-and-load"]),
+    ("checkpoint", ["jax/save-parameters", "jax/a-checkpoint-by-hand", "pytorch/save-and-load"]),
     ("resume training", ["jax/save-parameters", "pytorch/save-and-load"]),
     ("save model", ["jax/save-parameters", "pytorch/save-and-load", "tensorflow/saving"]),
     ("nan", ["trouble/wrong-numbers", "jax/array-conversion", "jax/precision"]),
@@ -30,7 +30,7 @@ SEARCHES: list[tuple[str, list[str]]] = [
         ],
     ),
     ("bf16", ["jax/precision", "pytorch/precision"]),
-    ("bfloat16", ["jax/precision", "pytorch/precision"]),
+    ("bfloat16", ["jax/three-digits", "jax/precision", "pytorch/precision"]),
     ("recompile", ["jax/jit-and-recompilation", "pytorch/lazy-tensors"]),
     (
         "why is it slow",
@@ -99,7 +99,7 @@ SEARCHES: list[tuple[str, list[str]]] = [
     ("tpu in use by another process", ["trouble/who-has-my-tpu"]),
     ("why is my first step slow", ["jax/jit-and-recompilation", "pytorch/lazy-tensors"]),
     ("huggingface", ["project/hugging-face-formats", "pytorch/hugging-face"]),
-    ("lr schedule", ["project/train-it", "pytorch/port-a-cuda-script"]),
+    ("lr schedule", ["jax/first-day-capstone", "project/train-it", "pytorch/port-a-cuda-script"]),
     ("if statement in jit", ["jax/control-flow-and-batching"]),
     ("utilization", ["project/profile-it", "jax/measure-and-profile"]),
 ]

@@ -2,7 +2,7 @@
 
 `gradient` below runs on the devices that hold its arguments, and so far
 they are all on one device. Write `place`. It shards each array of the
-batch by rows over all devices of `mesh`, and replicates each parameter on
+batch by rows over all devices of the mesh, and replicates each parameter on
 every device. The gradient must stay the same. Parameters and batch are
 dictionaries of arrays, under any names.
 """
@@ -10,11 +10,9 @@ dictionaries of arrays, under any names.
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax.sharding import AxisType, NamedSharding
-from jax.sharding import PartitionSpec as P
 
 n = jax.device_count()
-mesh = jax.make_mesh((n,), ("d",), axis_types=(AxisType.Auto,))
+jax.set_mesh(jax.make_mesh((n,), ("d",)))
 
 
 def place(params, batch):
