@@ -5,7 +5,6 @@ from tpustarter.probe.finding import Finding, Hint, compare
 AGAIN = Hint.run(
     "tpustarter check 'jax.*' --isolate -v", "; do not trust a machine that fails twice"
 )
-EXPLAIN = Hint.see("JAX_EXPLAIN_CACHE_MISSES=1 python your_program.py", "shows why JAX recompiles")
 
 
 def tally(code, name, differences, hint=AGAIN):

@@ -10,8 +10,8 @@ from jax.sharding import SingleDeviceSharding
 from tpustarter.checks.jax import _network
 from tpustarter.checks.jax._defaults import with_defaults
 from tpustarter.checks.jax._figures import figures
-from tpustarter.checks.jax._tally import AGAIN, EXPLAIN
-from tpustarter.probe.finding import compare
+from tpustarter.checks.jax._tally import AGAIN
+from tpustarter.probe.finding import Hint, compare
 
 FRAMEWORK = "jax"
 LEVEL = "full"
@@ -30,6 +30,7 @@ KEEP = (
     "JAX compiles a program for each shape and dtype, so keep them the same, and set"
     " `JAX_COMPILATION_CACHE_DIR` to keep compiled programs for the next start"
 )
+EXPLAIN = Hint.see("JAX_EXPLAIN_CACHE_MISSES=1 python your_program.py", "shows why JAX recompiles")
 
 
 def programs(devices):

@@ -3,13 +3,12 @@
 import functools
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 from jax.sharding import SingleDeviceSharding
 
 from tpustarter.checks.jax._defaults import with_defaults
-from tpustarter.checks.jax._tally import EXPLAIN, tally
-from tpustarter.probe.finding import Finding
+from tpustarter.checks.jax._tally import tally
+from tpustarter.probe.finding import Finding, Hint
 
 FRAMEWORK = "jax"
 LEVEL = "quick"
@@ -20,6 +19,7 @@ LESSON = "jax/jit-and-recompilation"
 SOURCE = "https://docs.jax.dev/en/latest/tracing.html"
 AFTER = ["jax.devices_visible"]
 FRESH = True
+EXPLAIN = Hint.see("JAX_EXPLAIN_CACHE_MISSES=1 python your_program.py", "shows why JAX recompiles")
 SAME = "keep the shapes and dtypes of a training step the same, and pad smaller batches"
 
 
@@ -44,7 +44,7 @@ def calls():
         ("the same again", np.zeros(3, np.float32), 0),
         ("other numbers", np.ones(3, np.float32), 0),
         ("another shape, float32[4]", np.zeros(4, np.float32), 1),
-        ("another type, bfloat16[3]", np.zeros(3, jnp.bfloat16), 1),
+        ("another type, bfloat16[3]", np.zeros(3, jax.numpy.bfloat16), 1),
         ("float32[]", np.zeros((), np.float32), 1),
         ("a Python number as float32[]", 2.0, 1),
         ("another Python number", 3.0, 0),

@@ -434,6 +434,7 @@ def test_the_paths_lead_through_lessons_that_exist() -> None:
         "I have a fresh TPU VM",
         "I only have a laptop",
         "I use Colab",
+        "I use Kaggle",
         "I got a TRC grant",
         "I come from PyTorch or CUDA",
         "I come from TensorFlow",

@@ -113,7 +113,7 @@ def test_first_start_asks_for_path_and_remembers_choice(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("size", [(80, 34), (120, 35), (200, 50)])
 def test_all_paths_are_in_sight(size: tuple[int, int], tmp_path: Path) -> None:
-    """Beside them stands who the marked one is for: nine sentences more would hide the last."""
+    """Beside them stands who the marked one is for: ten sentences more would hide the last."""
 
     async def journey() -> None:
         app = TpustarterApp(checks=write_checks(tmp_path / "checks"))
@@ -122,7 +122,7 @@ def test_all_paths_are_in_sight(size: tuple[int, int], tmp_path: Path) -> None:
             await settle(pilot)
             seen = on_screen(app)
             assert "1   I want the short course" in seen
-            assert "9   My TPU does not work" in seen
+            assert "0   My TPU does not work" in seen
             assert seen.count("stand in for one") == (2 if size[1] == 50 else 1)
 
     run(journey)

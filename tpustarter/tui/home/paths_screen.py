@@ -33,7 +33,8 @@ if TYPE_CHECKING:
 
 ASKING = "Which of these describes you? Your answer puts the lessons into an order that suits you."
 LATER = "To change it later, press p on the first screen."
-DIGITS = "123456789"
+DIGITS = "1234567890"
+"""The keys of the first ten paths, in order."""
 HIGH = 34
 """Minimum screen height for a line per stage below the paths, or for spaces between the paths."""
 HIGHEST = 48
@@ -70,7 +71,10 @@ when you change.
         Binding(
             "1", "take(1)", "take it", key_display="1, 2, ...", tooltip="tpustarter learn --path ID"
         ),
-        *(Binding(digit, f"take({digit})", show=False) for digit in DIGITS[1:]),
+        *(
+            Binding(digit, f"take({number})", show=False)
+            for number, digit in enumerate(DIGITS[1:], 2)
+        ),
         Binding(
             "escape",
             "suggested",
@@ -159,7 +163,7 @@ when you change.
             if are_apart and number > 1:
                 yield Row(None, "")
             mark = "*" if path.id == self._own else " "
-            digit = number if number < 10 else " "
+            digit = DIGITS[number - 1] if number <= len(DIGITS) else " "
             label = f" {digit} {mark} {escape_text(path.title)}"
             note: tuple[LaidOutLines, ...] = ()
             if self.size.height >= HIGHEST:  # otherwise only the details show it

@@ -48,7 +48,7 @@ class SequentialKeys(App[None], inherit_bindings=False):
             await self._act(event)
         elif not self._is_impatience(event):
             self._held.append(event)
-            await self.on_page_ready()
+            await self.on_page_laid_out()
 
     def _is_impatience(self, event: events.Key | events.Paste) -> bool:
         """Return whether a key was repeated before the screen that it opened was laid out."""
@@ -60,7 +60,7 @@ class SequentialKeys(App[None], inherit_bindings=False):
     def _takes_keys(self) -> bool:
         return getattr(self.screen, "is_ready", True)
 
-    async def on_page_ready(self) -> None:
+    async def on_page_laid_out(self) -> None:
         """Handle the waiting keys as long as the current screen is ready."""
         while self._held and self._takes_keys:
             await self._act(self._held.popleft())
