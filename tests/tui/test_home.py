@@ -124,6 +124,7 @@ def test_all_paths_are_in_sight(size: tuple[int, int], tmp_path: Path) -> None:
             assert "1   I want the short course" in seen
             assert "0   My TPU does not work" in seen
             assert seen.count("stand in for one") == (2 if size[1] == 50 else 1)
+            assert "Path: My TPU does not work" in await press(pilot, "0")
 
     run(journey)
 
