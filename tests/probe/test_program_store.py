@@ -68,8 +68,8 @@ def rename(path: Path) -> None:
 
 
 def link(path: Path) -> None:
-    """Put a link in its place."""
-    path.rename(path.with_name("elsewhere"))
+    """Put a link without a target in its place."""
+    path.unlink()
     path.symlink_to("elsewhere")
 
 

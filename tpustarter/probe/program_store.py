@@ -122,7 +122,7 @@ class CompilationCache:
 
 def _read(path: Path) -> bytes | None:
     # A file that is no program can be anything, such as a named pipe, which would block.
-    if path.is_symlink() or not path.is_file() or path.stat().st_size > MAX_BYTES:
+    if not path.is_file() or path.stat().st_size > MAX_BYTES:
         return None
     return path.read_bytes()
 
