@@ -236,18 +236,6 @@ def test_the_profiler_shows_a_trace_that_was_made(made: Path) -> None:
     assert not (made / "tpu-profiler").exists()
 
 
-def test_undo_leaves_nothing(made: Path) -> None:
-    """What was there before is there, and no more."""
-    assert 0 == tpustarter(made, "setup", "jupyter", "--undo", "--yes").returncode
-
-    # Jupyter itself keeps something for a person who has used it.
-    kept = (".jupyter", "said", ".ipython", ".local/share/jupyter")
-    left = [path for path in listing(made) if not path.startswith(kept)]
-    assert [] == [path for path in left if path not in (".local", ".local/share")]
-    assert HOSTILE == (made / ".jupyter/jupyter_server_config.py").read_text()
-    assert 5 == tpustarter(made, "serve", "jupyter").returncode
-
-
 def first_cell(lesson: str) -> str:
     """Return the cell that a lesson tells its readers to paste first."""
     text = (locations.content_folder("lessons") / lesson).read_text(encoding="utf-8")
@@ -296,3 +284,15 @@ def test_first_cell_leaves_the_kernel_as_it_was(made: Path, tmp_path: Path) -> N
     assert {"host.frameworks", "jax.every_device"} <= {*shown.split()}, shown
     assert shown.replace("\n", "").isprintable(), shown
     assert max(map(len, shown.splitlines())) <= 80, shown
+
+
+def test_undo_leaves_nothing(made: Path) -> None:
+    """What was there before is there, and no more."""
+    assert 0 == tpustarter(made, "setup", "jupyter", "--undo", "--yes").returncode
+
+    # Jupyter itself keeps something for a person who has used it.
+    kept = (".jupyter", "said", ".ipython", ".local/share/jupyter")
+    left = [path for path in listing(made) if not path.startswith(kept)]
+    assert [] == [path for path in left if path not in (".local", ".local/share")]
+    assert HOSTILE == (made / ".jupyter/jupyter_server_config.py").read_text()
+    assert 5 == tpustarter(made, "serve", "jupyter").returncode
