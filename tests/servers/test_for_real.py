@@ -275,7 +275,7 @@ def test_first_cell_leaves_the_kernel_as_it_was(made: Path, tmp_path: Path) -> N
     own = str(tmp_path / "tpustarter")
     code = cell.replace('"tpustarter"', repr(str(wheel.absolute()))).replace("/tmp/tpustarter", own)
     python = made / "tpu-jupyter/bin/python"
-    freeze, env = [str(python), "-m", "pip", "freeze"], environment(made)
+    freeze, env = [str(python), "-m", "pip", "freeze"], environment(tmp_path)
     before = subprocess.run(freeze, capture_output=True, check=True).stdout
 
     shown = run_cell(f"{code} host.frameworks jax.every_device", python, tmp_path, env)
