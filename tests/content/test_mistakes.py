@@ -12,6 +12,7 @@ import pytest
 from tpustarter.core.problem import Problem
 from tpustarter.explain import (
     explain_output,
+    explanation_document,
     explanation_text,
     known_failures,
     log_scanner,
@@ -77,7 +78,7 @@ def test_real_python_and_jax_errors_are_recognised(tmp_path: Path, program: str)
     last = program.rpartition("\n")[2]
     assert f"train.py, line {program.count(chr(10)) + 1}: {last}" in text
     assert "slice" not in text
-    assert not explanation_text.make_json_document(found)["matches"]
+    assert not explanation_document.make_json_document(found)["matches"]
 
 
 def test_tpu_failure_is_no_program_mistake() -> None:
@@ -107,7 +108,8 @@ def test_known_mistake_is_named_with_program_line() -> None:
 
     assert "where   train.py, line 5: if loss > 0:\n" in explanation_text.render_explanation(found)
     assert (
-        "train.py, line 5: if loss > 0:" == explanation_text.make_json_document(found)["own_line"]
+        "train.py, line 5: if loss > 0:"
+        == explanation_document.make_json_document(found)["own_line"]
     )
     for log in (f"{tracer}\n", f"{tracer}\n{traceback}ValueError: another\n"):
         found = explained(log.encode())

@@ -11,6 +11,7 @@ from tests.support.tutor import write_lessons
 from tpustarter.core import content
 from tpustarter.explain import (
     explain_output,
+    explanation_document,
     explanation_text,
     known_failures,
     lesson_failures,
@@ -60,7 +61,7 @@ def test_error_named_by_lesson_uses_lesson_text(tmp_path: Path, error: str, said
     assert "where train.py, line 3" in text
     assert text.endswith("learn start/hello")
     assert "slice" not in text
-    mistake = explanation_text.make_json_document(found)["mistake"]
+    mistake = explanation_document.make_json_document(found)["mistake"]
     assert (mistake["fix"], mistake["source"], mistake["lesson"]) == (None, None, "start/hello")
 
 

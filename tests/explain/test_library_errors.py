@@ -13,6 +13,7 @@ import pytest
 from tpustarter.core.problem import Problem
 from tpustarter.explain import (
     explain_output,
+    explanation_document,
     explanation_text,
     known_failures,
     library_errors,
@@ -192,7 +193,7 @@ def test_library_error_is_no_program_mistake(tmp_path: Path) -> None:
         f'  File "{file}", line 22, in _check_spoon\n    raise ValueError(\n{SPOON}\n'
     )
     shown = explanation_text.render_explanation(found)
-    document = explanation_text.make_json_document(found)
+    document = explanation_document.make_json_document(found)
     schema = resources.files("tpustarter.explain").joinpath("schema.json").read_text()
     jsonschema.validate(document, json.loads(schema))
 

@@ -6,7 +6,12 @@ import io
 
 import pytest
 
-from tpustarter.explain import explain_output, explanation_text, known_failures
+from tpustarter.explain import (
+    explain_output,
+    explanation_document,
+    explanation_text,
+    known_failures,
+)
 from tpustarter.explain.log_scanner import FailureScanner
 
 COMPILER = "RESOURCE_EXHAUSTED: XLA:TPU compile permanent error. Ran out of memory in memory space "
@@ -41,7 +46,7 @@ def test_cause_begins_with_needed_and_available_memory(log: str, said: str) -> N
     """As text and in the document, and what the row says of the cause follows."""
     scan = FailureScanner(known_failures.read_known_failures()).scan(io.BytesIO(log.encode()))
     found = explain_output.explain_log(scan)
-    cause = explanation_text.make_json_document(found)["matches"][0]["cause"]
+    cause = explanation_document.make_json_document(found)["matches"][0]["cause"]
 
     assert cause.startswith(said)
     assert cause.endswith(found.matches[0].failure.why)

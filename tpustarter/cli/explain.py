@@ -68,7 +68,12 @@ def explain(files: tuple[str, ...], *, no_look: bool, fix: bool, as_json: bool) 
     same for one log in which kubectl, torchrun, Ray, vLLM, mpirun or srun has marked the lines of
     each worker.
     """
-    from tpustarter.explain import explanation_text, known_failures, log_scanner
+    from tpustarter.explain import (
+        explanation_document,
+        explanation_text,
+        known_failures,
+        log_scanner,
+    )
 
     if fix and (as_json or no_look or not (sys.stdin.isatty() and sys.stderr.isatty())):
         raise click.UsageError(
@@ -76,7 +81,7 @@ def explain(files: tuple[str, ...], *, no_look: bool, fix: bool, as_json: bool) 
         )
     if len(files) > 1 and (fix or "-" in files):
         raise click.UsageError("the logs of several workers are files, and go without --fix and -")
-    with print_errors_as_json(explanation_text.SCHEMA, wanted=as_json):
+    with print_errors_as_json(explanation_document.SCHEMA, wanted=as_json):
         scanner = log_scanner.FailureScanner(known_failures.read_known_failures())
         found: Explanation | JobExplanation
         if len(files) > 1:
@@ -115,11 +120,11 @@ def explain_worker_logs(files: Sequence[str]) -> str:
 
 
 def _document(found: Explanation | JobExplanation) -> dict[str, object]:
-    from tpustarter.explain import explanation_text, worker_logs
+    from tpustarter.explain import explanation_document, worker_logs
 
     if isinstance(found, worker_logs.JobExplanation):
         return worker_logs.make_json_document(found)
-    return explanation_text.make_json_document(found)
+    return explanation_document.make_json_document(found)
 
 
 def _text(found: Explanation | JobExplanation) -> str:

@@ -1,4 +1,4 @@
-"""Render an explanation as text and as a JSON document."""
+"""An explanation as text; `explanation_document` has it as JSON."""
 
 from __future__ import annotations
 
@@ -18,8 +18,6 @@ from tpustarter.text import phrases
 from tpustarter.text.invocation import format_commands
 from tpustarter.text.terminal import Paint, cut_text, escape_text, paint_nothing, wrap
 
-SCHEMA = "tpustarter.explain/1"
-"""Name of the document, whose schema is `schema.json`."""
 WORDS = 150
 """Most words of an answer as it is printed."""
 QUOTED, LEAST_QUOTED = 25, 10
@@ -505,64 +503,3 @@ def describe_next_commands(framework: str = "") -> Iterator[ExplanationPart]:
     yield ExplanationPart("tpustarter check", kind=PartKind.COMMAND)
     yield ExplanationPart("If it is, this collects what the maintainers of a framework ask for:")
     yield ExplanationPart("tpustarter report --log FILE", kind=PartKind.COMMAND)
-
-
-def make_json_document(one: Explanation) -> dict[str, object]:
-    """Return the explanation as a JSON document."""
-    return {
-        "schema": SCHEMA,
-        "lines": one.lines,
-        "last_error": one.last_error or None,
-        "matches": [_fields(match, one) for match in one.matches],
-        "own_line": one.own_line or None,
-        "mistake": _mistake_fields(one.mistake) if one.mistake else None,
-        "raised": _raised_fields(one.library) if one.library else None,
-        "exit_code": int(one.code),
-    }
-
-
-def _mistake_fields(found: FoundMistake) -> dict[str, object]:
-    mistake = found.mistake
-    return {
-        "error": found.error,
-        "component": mistake.component or None,
-        "place": found.place or None,
-        "cause": mistake.means,
-        "command": found.command or None,
-        "fix": mistake.fix or None,
-        "lesson": mistake.read or None,
-        "source": mistake.source or None,
-    }
-
-
-def _raised_fields(found: LibraryError) -> dict[str, object]:
-    return {
-        "library": found.library,
-        "function": found.function or None,
-        "place": found.place or None,
-        "caller": found.caller or None,
-        "condition": found.condition or None,
-        "documentation": found.documentation or None,
-        "source": found.source or None,
-        "issues": found.issues or None,
-    }
-
-
-def _fields(match: FailureMatch, one: Explanation) -> dict[str, object]:
-    failure, sign = match.failure, match.signs[0]
-    return {
-        "id": failure.id,
-        "title": format_problem(match),
-        "role": failure.role,
-        "confidence": match.confidence,
-        "explained_by": match.explained_by or None,
-        "line": sign.line,
-        "quote": sign.quote,
-        "signs": [{"line": found.line, "quote": found.quote} for found in match.signs],
-        "here": match.here or None,
-        "cause": format_cause(match),
-        "fix": list_fixes(match, one.python, one.framework),
-        "never": failure.never or None,
-        "lesson": failure.read or None,
-        "sources": list(failure.sources),
-    }

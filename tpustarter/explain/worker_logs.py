@@ -15,7 +15,12 @@ from enum import Enum
 from pathlib import Path
 
 from tpustarter.core.problem import ExitCode
-from tpustarter.explain import explain_output, explanation_text, known_failures
+from tpustarter.explain import (
+    explain_output,
+    explanation_document,
+    explanation_text,
+    known_failures,
+)
 from tpustarter.explain.explanation_text import Explanation, ExplanationPart
 from tpustarter.explain.failure_ranking import FailureMatch
 from tpustarter.explain.log_scanner import FailureSign, FoundFailure, LogScan
@@ -309,7 +314,7 @@ def _in_a_line(one: WorkerEnd) -> ExplanationPart:
 def make_json_document(job: JobExplanation) -> dict[str, object]:
     """Return the explanation as JSON: the first worker's explanation, and all workers."""
     return {
-        **explanation_text.make_json_document(job.found),
+        **explanation_document.make_json_document(job.found),
         "first": job.first.name if job.first else None,
         "workers": [
             {
