@@ -49,7 +49,6 @@ def test_checks_about_compiling_load_nothing(tmp_path: Path) -> None:
     """Their programs are not even stored."""
     check("jax.recompilation")
 
-    assert 0 == check("jax.recompilation").stored_programs
     assert not list(tmp_path.glob("programs/*/*"))
 
 
@@ -58,4 +57,4 @@ def test_setting_without_a_cache_is_kept(tmp_path: Path, monkeypatch: pytest.Mon
     monkeypatch.setenv("JAX_ENABLE_COMPILATION_CACHE", "false")
     check("jax.narrowing")
 
-    assert 0 == check("jax.narrowing").stored_programs
+    assert not list(tmp_path.glob("programs/*/*"))
