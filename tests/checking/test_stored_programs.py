@@ -31,11 +31,8 @@ def check(check_id: str, *, fresh: bool = False) -> Run:
 
 def test_second_run_loads_and_says_so(tmp_path: Path) -> None:
     """In JSON, and with `-v`; `fresh` compiles everything again and stores nothing."""
-    first, again, fresh = (
-        check("jax.narrowing"),
-        check("jax.narrowing"),
-        check("jax.narrowing", fresh=True),
-    )
+    first, again = check("jax.narrowing"), check("jax.narrowing")
+    fresh = check("jax.narrowing", fresh=True)
 
     assert first.stored_programs < again.stored_programs
     assert again.stored_programs == make_json_document(again)["stored_programs"]
