@@ -60,7 +60,10 @@ def exit_at_signals(following: Callable[[], str]) -> Generator[None]:
 
 @contextlib.contextmanager
 def handle_end_signals(handler: Callable[[int, object], None]) -> Generator[None]:
-    """Install a handler for the signals that end a command, unless they are ignored."""
+    """Handle Ctrl-C, TERM and HUP with `handler` within the block.
+
+    A signal that is already ignored, as under nohup, stays ignored.
+    """
     numbers = [
         number
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)

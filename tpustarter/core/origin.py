@@ -20,8 +20,8 @@ SHORT = 8
 def find_origin(package: Path = locations.PACKAGE) -> str:
     """Return the origin of this installation, such as `checkout in ~/tpu, commit 1a2b3c4d`.
 
-    Source of the file: https://packaging.python.org/en/latest/specifications/direct-url/ (read
-    2026-11).
+    The origin of an installed package is in its `direct_url.json`, which is specified at
+    https://packaging.python.org/en/latest/specifications/direct-url/ (read 2026-11).
     """
     folder = package.parent
     if folder.is_file():

@@ -22,7 +22,7 @@ MAX_BYTES = 64 * 1024 * 1024
 
 
 class UnreadableError(Exception):
-    """A state file that cannot be read."""
+    """Raised if a state file cannot be read or is damaged; `is_damaged` tells which."""
 
     def __init__(self, file: Path, why: str, *, is_damaged: bool) -> None:
         super().__init__(f"`{file}` cannot be read: {why}")

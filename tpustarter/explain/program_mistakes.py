@@ -110,15 +110,17 @@ def find_mistake(
     *,
     python: str = "",
 ) -> FoundMistake | None:
-    """Return the known mistake behind a program's last error, or None.
+    """Return the known mistake that explains a program's last error, or None.
 
-    A package may also raise, for example, a KeyError in its own code, because of a dependency's
-    version or a missing TPU. That is no evidence against the program.
+    An error raised in a package's own code is not blamed on the program, unless the mistake has
+    `anywhere` set. A KeyError there, for example, may be due to a dependency's version or a missing
+    TPU.
 
     Args:
         last_error: The last line of the log that looks like an error.
         traceback: The traceback of that error.
-        taught: The errors that lessons explain, tried before the general rows.
+        taught: The mistakes that lessons explain. They are tried before the rows of `mistakes.yml`
+            that are general or name a component.
         python: The user's interpreter command; empty if unknown.
     """
     known = read_program_mistakes()

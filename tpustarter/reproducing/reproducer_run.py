@@ -66,7 +66,11 @@ class ReproducerEnvironment:
 def run_file(
     program: ReproducerFile, bench: ReproducerEnvironment, env: Mapping[str, str], limit_s: float
 ) -> TrialOutcome:
-    """Run a file with extra variables and a timeout; raise Problem if Python cannot start."""
+    """Run a reproducer with extra environment variables and a timeout, and return the outcome.
+
+    Raises:
+        Problem: Python cannot be started.
+    """
     place = bench.folder / f"tried-{time.monotonic_ns()}"
     place.mkdir()
     file = place / f"{program.name}.py"

@@ -182,9 +182,9 @@ class BlockedFramework:
 
 
 class TargetFields(TypedDict, total=False):
-    """Phrases for a run's Python and devices; empty until the run is planned.
+    """A run's Python and devices, as a report shows them; empty until the run is planned.
 
-    A run of lessons has no `why`, `python_version`, `kind`, `planned`, `left_out`, `settings` and
+    A run of lessons has no `why`, `python_version`, `kind`, `planned`, `left_out`, `settings` or
     `others`.
     """
 

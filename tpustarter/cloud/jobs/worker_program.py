@@ -50,7 +50,7 @@ Fields = dict[str, Any]
 
 
 class RefusedError(Exception):
-    """The reason why a call is refused, which becomes the answer."""
+    """Raised to refuse a call; the message is sent to the caller as the reason."""
 
 
 class WorkerFiles:
@@ -315,7 +315,7 @@ def is_lingering_enabled() -> bool:
 
 
 def command_succeeds(command: list[str], output: bytes = b"") -> bool:
-    """Return whether a command exits with 0, and prints the expected output if one is given."""
+    """Return whether a command can be run, exits with 0, and its stdout contains `output`."""
     try:
         done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, check=False)
     except OSError:

@@ -73,7 +73,10 @@ class PythonArgument:
 
 
 def parse_python_argument(text: str) -> PythonArgument | None:
-    """Parse a typed argument; return None if it is neither a value nor a call."""
+    """Parse the user's text for an argument: a literal, a name or a call.
+
+    Return None for any other text, such as a plain array or a bare list.
+    """
     typed = text.strip()
     if not typed or len(typed) > _MOST_TEXT or typed in _NAMES:
         return None

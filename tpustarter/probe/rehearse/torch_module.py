@@ -229,7 +229,7 @@ def make_scalar_loss(output: object) -> Tensor:
 
 
 def list_tensors(output: object) -> Tensors:
-    """Return the tensors in an output, in any nesting of containers."""
+    """Return all tensors in an output, however deeply nested."""
     if is_tensor(output):
         return [output]
     if _is_mapping(output):

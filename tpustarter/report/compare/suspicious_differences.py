@@ -54,7 +54,10 @@ class SuspicionRule(NamedTuple):
 
 
 def rate_difference(row: ReportDifference, a: ReportView, b: ReportView) -> tuple[int, int]:
-    """Set a difference's group and why it is suspicious, and return its sort key."""
+    """Fill in a difference's `group` and `why`, and return its sort key.
+
+    The key is lowest for the most suspicious difference.
+    """
     name = f"{row.section}.{row.fact}"
     number, rule = next(
         (number, rule)

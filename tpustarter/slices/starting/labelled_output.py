@@ -18,7 +18,7 @@ from tpustarter.running.line_splitter import LineSplitter
 
 @dataclass(frozen=True)
 class LabelFormat:
-    """The format of an engine's labels."""
+    """The labels that an engine, such as Slurm, puts on the output of each host."""
 
     pattern: re.Pattern[bytes]
     """A label; its first group is the host's number."""

@@ -32,7 +32,7 @@ JUDGED_NEXT = "What you typed is judged next. Ctrl+C stops the answer that runs 
 
 
 class AnswerJudge:
-    """A judge of one answer at a time, which keeps the last verdict."""
+    """Runs and judges one answer at a time, and keeps the last verdict."""
 
     def __init__(self, screen: Page) -> None:
         self._screen = screen

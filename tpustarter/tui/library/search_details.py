@@ -74,7 +74,10 @@ def describe_check(what: Check) -> StackedText:
 
 
 def describe_exercise(what: Exercise, key: str = "") -> Iterator[LaidOutLines | Content]:
-    """Yield an exercise's task, its lesson followed by `key`, and its command."""
+    """Yield an exercise's task, lesson and command.
+
+    `key` is appended to the lesson's title, such as ` (l)` if l opens the lesson.
+    """
     for paragraph in what.task.split("\n\n"):
         yield HangingText("", style_sentence(" ".join(paragraph.split())))
         yield Content("")

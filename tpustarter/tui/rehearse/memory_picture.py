@@ -36,10 +36,14 @@ def list_parts(result: SizedProgram) -> list[MemoryPart]:
 
 
 def draw_memory(result: SizedProgram, width: int) -> Content:
-    """Return a bar of this many cells for used and free memory, or nothing without a limit.
+    """Return a bar of used and free memory that is `width` cells wide, including its brackets.
 
-    Each part is a run of its letter on its background colour. All letters but the first have the
-    background's colour, so that they are visible only where colours are not.
+    Between the brackets there are at least `NARROWEST` cells. The bar is empty if there is no
+    limit, or if the program needs less than one cell.
+
+    Each part repeats its letter on its own background colour. Only the first letter stands out. The
+    others have the colour of the background, so they can be seen only on a terminal without
+    colours.
     """
     brackets = 2 + (result["hbm_bytes"] > result["hbm_limit_bytes"])
     cells = memory_bar.draw_memory_bar(result, list_parts(result), max(width - brackets, NARROWEST))

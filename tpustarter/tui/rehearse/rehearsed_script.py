@@ -27,7 +27,7 @@ Event = JitCallSiteSummary | ScriptOutput | ProgramWarning | DeviceQueriesFound 
 
 
 class RehearsedScript:
-    """The state of a script, during its run and after it."""
+    """The jitted functions, output and error of a rehearsed script, updated while it runs."""
 
     def __init__(self) -> None:
         self._functions: list[JitCallSiteSummary] = []
