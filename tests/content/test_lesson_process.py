@@ -11,6 +11,7 @@ import threading
 import time
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -36,6 +37,7 @@ from tpustarter.learning.run.block_results import BlockResult
 from tpustarter.learning.run.lesson_process import EarlierBlockStarted
 from tpustarter.learning.run.lessons_run import LessonsRun
 from tpustarter.running import lease
+from tpustarter.running.process import Probe
 
 LIMIT = "timeout=3"
 FORGE = """import contextlib, json, os
@@ -226,6 +228,22 @@ PATHOLOGIES = {
         "[$SAMPLE_TOKEN]",
     ),
 }
+
+
+def test_hang_has_stack_on_busy_machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The limit begins with the block, however late its process reads the command."""
+    code, more, _, _, _, output = PATHOLOGIES["hangs"]
+    send = Probe.send
+
+    def send_late(probe: Probe, command: Any) -> None:
+        if command["do"] == "block":
+            time.sleep(1.5)  # longer than the time from the stacks to the limit
+        send(probe, command)
+
+    monkeypatch.setattr(Probe, "send", send_late)
+    results = run_lesson(make_lesson(tmp_path, fence(code, "x", more=more)), machine=laptop({}))
+
+    assert output in results["one"].output
 
 
 @pytest.mark.parametrize("name", sorted(PATHOLOGIES))

@@ -80,7 +80,7 @@ def test_explanation_of_block_leads_back_to_block(size: tuple[int, int], tmp_pat
             assert "Another process holds the TPU (likely)" in said
             assert "output raise RuntimeError" in said
             assert "line 4" not in said.partition("do On")[0]  # the block has other numbers
-            assert "do On the machine that wrote the log, ps -fp 4242 shows" in said
+            assert "do On the machine of the log, ps -fp 4242 shows" in said
             assert "kill 4242" not in said
             assert "don't Do not delete /tmp/libtpu_lockfile" in said
             assert "read trouble/who-has-my-tpu (o)" in said
