@@ -206,7 +206,7 @@ def test_signal_ends_server_and_removes_its_folder(tmp_path: Path, home: Path) -
 
 
 def test_client_that_closes_its_end_is_no_bug(tmp_path: Path, home: Path) -> None:
-    """The exit code is that of a closed pipe, and nothing is left."""
+    """It ends as with any closed pipe, or has seen the end of stdin first; nothing is left."""
     before = snapshot(home / "state")
     with greeted(tmp_path) as server:
         server.stdout.close()
@@ -214,7 +214,7 @@ def test_client_that_closes_its_end_is_no_bug(tmp_path: Path, home: Path) -> Non
         server.stdin.close()
         server.wait(HANG_S)
 
-    assert 141 == server.returncode
+    assert server.returncode in (0, 141)
     assert [] == [*tmp_path.glob("tpustarter-*")]
     assert before == snapshot(home / "state")
 
