@@ -66,11 +66,7 @@ class ReproducerEnvironment:
 def run_file(
     program: ReproducerFile, bench: ReproducerEnvironment, env: Mapping[str, str], limit_s: float
 ) -> TrialOutcome:
-    """Run a reproducer with extra environment variables and a timeout, and return the outcome.
-
-    Raises:
-        Problem: Python cannot be started.
-    """
+    """Return how a reproducer ends within a timeout; raises Problem if Python cannot be started."""
     place = bench.folder / f"tried-{time.monotonic_ns()}"
     place.mkdir()
     file = place / f"{program.name}.py"
