@@ -38,7 +38,7 @@ def test_html_has_the_words_of_the_report() -> None:
 
 
 def test_foreign_text_adds_no_element(tmp_path: Path) -> None:
-    """What a device says is text, also where it looks like our own marks."""
+    """Text of a device stays text, also where it looks like our own marks."""
     finding = {**FINDING, "verdict": "fail", "found": HOSTILE}
     path = tmp_path / "check.html"
     run_html.write_html(run_of(HOST, result("fail", findings=(finding,))), path)

@@ -40,7 +40,7 @@ def series(cause: str, instance: str) -> dict[str, Any]:
 
 
 def ask(answer: Any) -> list[UnhealthyTpu]:
-    """Return what is made of Google's response."""
+    """Return the machines found in Google's response."""
     google = FakeGoogle()
     google.answers[PATH] = answer
     with serving(google) as address:
@@ -66,7 +66,7 @@ def test_every_documented_cause_is_explained() -> None:
 
 
 def test_question_is_for_broken_tpus_of_last_minutes() -> None:
-    """What works is not listed, and an old mark doesn't count."""
+    """A machine that works is not listed, and an old mark doesn't count."""
     asked: dict[str, Any] = {}
 
     def answer(query: dict[str, Any]) -> dict[str, Any]:

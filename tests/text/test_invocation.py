@@ -53,7 +53,7 @@ def by_uv(project: Path, **more: str) -> str:
 
 
 def test_command_in_a_cell_begins_with_its_mark(project: Path) -> None:
-    """What a notebook shows can be pasted into the next cell, and marked text stays as it is."""
+    """A command can be pasted into the next cell, and marked text stays as it is."""
     kernel = {"JPY_PARENT_PID": "4242", "TERM": "xterm-color"}
 
     assert "!uv run tpustarter" == by_uv(project, **kernel)

@@ -77,7 +77,7 @@ class MemoryComponent:
 def list_memory_components(
     model: ModelShape, options: PlanOptions, layout: WorkSharding
 ) -> list[MemoryComponent]:
-    """Return what takes memory on one device, with each part's size."""
+    """Return the parts of a model that take memory on one device, with their sizes."""
     if options.serve:
         return _serving(model, options, layout)
     return _training(model, options, layout)

@@ -94,7 +94,7 @@ def read_situation_rules(file: Path = FILE) -> tuple[SituationRule, ...]:
 
 
 def find_situation(reading: TpuReading) -> Situation | None:
-    """Return what a reading means, or None if the reading has no metrics."""
+    """Return the meaning of a reading, or None if it has no metrics."""
     facts = collect_reading_facts(reading)
     rule = next((rule for rule in read_situation_rules() if rule.holds(facts)), None)
     if rule is None:

@@ -18,7 +18,7 @@ from tpustarter.cloud.api.rest_client import RestClient
 METRIC = "compute.googleapis.com/instance/tpu/infra_health"
 FILTER = f'metric.type = "{METRIC}" AND metric.labels.health_status = "UNHEALTHY"'
 WINDOW = timedelta(minutes=10)
-"""How far back a machine counts as marked; Cloud Monitoring shows a value some minutes late."""
+"""Age up to which a mark counts; Cloud Monitoring shows a value some minutes late."""
 
 
 class _Labels(msgspec.Struct):

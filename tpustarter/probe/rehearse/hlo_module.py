@@ -17,7 +17,7 @@ KEYS = {
 """Tables that lead from an instruction to its source line, with the field that refers to a row."""
 
 UNNAMED = "XLA_Args"
-"""What TensorFlow writes in place of each argument's name."""
+"""The text that TensorFlow writes in place of each argument's name."""
 
 # These run in linear time: no repeat can match the character that ends it, and no match begins in
 # the middle of such a run.
