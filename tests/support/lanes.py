@@ -194,6 +194,6 @@ LANES = (
         name="suite",
         tries="the command of the README",
         command=PYTEST,
-        seconds=320,
+        seconds=410,
     ),
 )
