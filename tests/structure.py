@@ -1,7 +1,7 @@
 """How the program is layered, and how its code is cut and written, in figures.
 
 `python tests/structure.py [FOLDER]` prints both, of this program or of any other package.
-The order of layers is what the map in the package's `__init__.py` says; `test_rules.py` proves that
+The order of layers is what the map in the package's `__init__.py` says; `tests/rules` proves that
 it holds.
 """
 
@@ -13,6 +13,7 @@ import statistics
 import sys
 from collections import Counter, defaultdict
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 GROUND = "ground"
@@ -37,6 +38,16 @@ def python_files(folder: Path) -> list[Path]:
     ]
 
 
+def parse(path: Path) -> ast.Module:
+    """Return the syntax tree of a file; files of equal content share one, so change none."""
+    return _parse(path.read_bytes())
+
+
+@cache
+def _parse(source: bytes) -> ast.Module:
+    return ast.parse(source)
+
+
 def imported_names(tree: ast.AST) -> Iterator[str]:
     """Yield every name a tree imports, wherever the import stands: in a function, for a type."""
     for node in ast.walk(tree):
@@ -59,7 +70,7 @@ def graph(package: Path) -> dict[str, set[str]]:
     found: dict[str, set[str]] = {}
     for name, path in modules.items():
         imported: set[str] = set()
-        for target in imported_names(ast.parse(path.read_bytes())):
+        for target in imported_names(parse(path)):
             parts = target.split(".")
             if parts[0] != package.name:
                 continue
@@ -74,13 +85,13 @@ def graph(package: Path) -> dict[str, set[str]]:
 
 def order(package: Path) -> list[str]:
     """Return the layers that the map in the package's docstring names, top first."""
-    text = ast.get_docstring(ast.parse((package / "__init__.py").read_bytes())) or ""
+    text = ast.get_docstring(parse(package / "__init__.py")) or ""
     return re.findall(rf"^    (\w+(?=/)|{GROUND}\b)", text, re.MULTILINE)
 
 
 def ground(package: Path) -> list[str]:
     """Return the modules at the root that the map names."""
-    text = ast.get_docstring(ast.parse((package / "__init__.py").read_bytes())) or ""
+    text = ast.get_docstring(parse(package / "__init__.py")) or ""
     found = re.search(rf"^    {GROUND} .*\n((?: {{8,}}[\w, ]+\n)+)", f"{text}\n", re.MULTILINE)
     return sorted(re.findall(r"\w+", found[1])) if found else []
 
@@ -154,7 +165,7 @@ def sizes(package: Path) -> dict[str, int]:
 
 def trees(package: Path) -> list[ast.Module]:
     """Return the syntax trees of the modules."""
-    return [ast.parse(path.read_bytes()) for path in python_files(package)]
+    return [parse(path) for path in python_files(package)]
 
 
 def folders(package: Path) -> dict[str, dict[str, int]]:

@@ -28,7 +28,7 @@ other, also not inside a function or for a type (`python tests/structure.py` sho
     ground      at the root, for hatch and the probe read it there:
                 version
 
-Rules that hold everywhere (tests/test_rules.py proves each of them):
+Rules that hold everywhere (tests/rules/test_rules.py proves each of them):
 
 * This process never imports a framework, NumPy or a check. Checks are read with `ast`.
 * probe/ and machine/ need nothing but Python 3.10: with the checks they travel as one zip file.

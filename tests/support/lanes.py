@@ -62,6 +62,7 @@ OTHER_THAN_FRAMEWORKS = (
     "tests/probe/",
     "tests/rehearsal/",
     "tests/report/",
+    "tests/rules/",
     "tests/running/",
     "tests/screens/",
     "tests/servers/",
@@ -82,6 +83,12 @@ LANES = (
         tries="format, lint and types",
         command="python3 -m uv run --group lint pyright",
         seconds=40,
+    ),
+    Lane(
+        name="rules",
+        tries="how the code is layered, cut and named, and that this gate runs everything",
+        command=f"{PYTEST} tests/rules",
+        seconds=25,
     ),
     Lane(
         name="wheel",

@@ -41,7 +41,7 @@ def foreign_imports(package: Path) -> list[str]:
     found = []
     for path in structure.python_files(package):
         inside = path.relative_to(package)
-        for name in structure.imported_names(ast.parse(path.read_bytes())):
+        for name in structure.imported_names(structure.parse(path)):
             first = name.split(".")[0]
             if inside.parts[0] in STANDARD_LIBRARY_ONLY and not (
                 first in sys.stdlib_module_names or first in ("tpustarter", "jax")
@@ -95,7 +95,7 @@ def google_imports(package: Path) -> list[str]:
     found = []
     for path in structure.python_files(package):
         inside = path.relative_to(package)
-        tree = ast.parse(path.read_bytes())
+        tree = structure.parse(path)
         names = [name for name in structure.imported_names(tree) if is_google(name)]
         if inside.parts[0] not in ("cloud", "watch"):
             found += [f"{inside} imports {name}" for name in names]
@@ -200,7 +200,7 @@ def framework_lists(package: Path) -> list[str]:
     """Return the modules with a list, a table or a pattern that names two frameworks or more."""
     found = set[str]()
     for path in structure.python_files(package):
-        for node in ast.walk(ast.parse(path.read_bytes())):
+        for node in ast.walk(structure.parse(path)):
             if isinstance(node, ast.Dict):
                 items = node.keys
             elif isinstance(node, ast.List | ast.Tuple | ast.Set):
@@ -253,7 +253,7 @@ def handmade_phrases(package: Path) -> list[str]:
         inside = path.relative_to(package)
         if inside.parts[0] in (*STANDARD_LIBRARY_ONLY, "text"):  # it may not import that
             continue
-        for node in ast.walk(ast.parse(path.read_bytes())):
+        for node in ast.walk(structure.parse(path)):
             text = ast.unparse(node) if isinstance(node, ast.Call | ast.IfExp | ast.BinOp) else ""
             for kind, pattern in HANDMADE.items():
                 if re.fullmatch(pattern, text):
@@ -638,7 +638,7 @@ def readers_of_advice(package: Path) -> list[str]:
     for path in structure.python_files(package):
         functions = [
             node
-            for node in ast.walk(ast.parse(path.read_bytes()))
+            for node in ast.walk(structure.parse(path))
             if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
         ]
         found += [
@@ -690,7 +690,7 @@ def test_every_module_has_describing_first_line() -> None:
         *CHECKS.glob("*/*.py"),
         *[path for path in TESTS.rglob("*.py") if "samples" not in path.parts],
     ]:
-        docstring = ast.get_docstring(ast.parse(path.read_bytes()))
+        docstring = ast.get_docstring(structure.parse(path))
 
         assert docstring, path
 

@@ -56,7 +56,7 @@ def imported_by(lane: Lane) -> set[str]:
     """Return the modules of the program that a lane's tests import, and what those import."""
     graph = structure.graph(REPOSITORY / "tpustarter")
     files = [*(REPOSITORY / "tests" / lane.name).glob("*.py"), REPOSITORY / "tests/conftest.py"]
-    trees = [ast.parse(path.read_bytes()) for path in files]
+    trees = [structure.parse(path) for path in files]
     names = {name for tree in trees for name in structure.imported_names(tree)}
     names |= {name.rpartition(".")[0] for name in names}
     reached: set[str] = set()
