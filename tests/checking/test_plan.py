@@ -11,7 +11,6 @@ import json
 import os
 import re
 import shutil
-import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
@@ -21,7 +20,7 @@ from typing import Any
 
 import pytest
 
-from tests.support import fake_metadata
+from tests.support import copies, fake_metadata
 from tests.support.machines import lay_out
 from tests.support.places import SUPPORT, TESTS
 from tests.support.stubs import make_python
@@ -340,12 +339,8 @@ def play(
             env = {**machine.env, "PATH": "/usr/bin:/bin"}
             own = checks_of_tensorflow if "tensorflow" in row.python else checks
             words = [sys.executable, str(SUPPORT / "drive.py"), str(own), str(machine.root)]
-            done = subprocess.run(
+            done = copies.run(
                 [*words, json.dumps(env), str(machine.uid or "-"), *arguments],
-                capture_output=True,
-                text=True,
-                timeout=120,
-                check=False,
                 cwd=tmp_path,
                 env={**os.environ, "NO_COLOR": "1"},
             )

@@ -20,6 +20,7 @@ from pathlib import Path
 import jsonschema
 import pytest
 
+from tests.support import copies
 from tests.support.machines import lay_out
 from tests.support.places import REPOSITORY, SUPPORT, TESTS
 from tests.support.processes import HANG_S, until
@@ -38,14 +39,7 @@ def tpustarter(
 ) -> subprocess.CompletedProcess[str]:
     """Run the command line on sample checks and return what it did."""
     words = [sys.executable, str(SUPPORT / "drive.py"), str(checks), root, "-", "-", *arguments]
-    return subprocess.run(
-        words,
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-        env={**os.environ, **(env or {})},
-    )
+    return copies.run(words, env={**os.environ, **(env or {})})
 
 
 @pytest.mark.parametrize(

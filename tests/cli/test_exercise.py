@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from tests.learning.test_exercises import SHIPPED, SOLVED, shipped
+from tests.support import copies
 from tests.support.made_lessons import make_lesson
 from tests.support.processes import HANG_S, until
 from tests.support.tutor import is_alive
@@ -48,8 +49,7 @@ def command(lessons: Path, *arguments: str) -> list[str]:
 
 def learn(lessons: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     """Run it to its end."""
-    words = command(lessons, "--exercise", *arguments)
-    return subprocess.run(words, capture_output=True, text=True, check=False)
+    return copies.run(command(lessons, "--exercise", *arguments))
 
 
 def learner_file() -> Path:

@@ -12,6 +12,7 @@ from pathlib import Path
 import jsonschema
 import pytest
 
+from tests.support import copies
 from tests.support.places import SUPPORT, TESTS
 from tests.support.sessions import SAMPLES
 from tests.support.stubs import make_python
@@ -35,10 +36,7 @@ def typed(
 ) -> subprocess.CompletedProcess[bytes]:
     """Run a command line, with a log on stdin where there is one."""
     data = log.encode() if isinstance(log, str) else log
-    stdin = {"stdin": subprocess.DEVNULL} if data is None else {"input": data}
-    return subprocess.run(
-        [*TPUSTARTER, *map(str, arguments)], capture_output=True, check=False, **stdin
-    )  # type: ignore[call-overload]
+    return copies.run([*TPUSTARTER, *map(str, arguments)], stdin=data, text=False)
 
 
 def test_log_is_explained_with_line_and_fix(tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ import pytest
 from tests.checking.test_runner import until_ended
 from tests.cli.test_check import on_a_terminal
 from tests.figures import figures_of
-from tests.support import shipped
+from tests.support import copies, shipped
 from tests.support.made_lessons import TASK_AND_QUESTION, fence, make_lesson
 from tests.support.places import REPOSITORY
 from tests.support.processes import HANG_S
@@ -55,14 +55,7 @@ def environment(**more: str) -> dict[str, str]:
 
 def learn(*arguments: str, lessons: Path | None = None, **env: str):
     """Run `tpustarter learn` and return what it did."""
-    return subprocess.run(
-        command(*arguments, lessons=lessons),
-        capture_output=True,
-        text=True,
-        timeout=200,
-        check=False,
-        env=environment(**env),
-    )
+    return copies.run(command(*arguments, lessons=lessons), env=environment(**env))
 
 
 def make_two(folder: Path, first: str, second: str = "") -> Path:

@@ -17,6 +17,7 @@ import jsonschema
 import pytest
 
 from tests.checking.test_runner import until_ended
+from tests.support import copies
 from tests.support.places import SUPPORT
 from tests.support.stub_compiler import CHECKS, make_compiler
 from tests.support.stubs import make_python
@@ -43,9 +44,7 @@ def drive(
 ) -> subprocess.CompletedProcess[str]:
     """Run the command line on the sample checks, perhaps in a folder; returns what it did."""
     words = [sys.executable, str(SUPPORT / "drive_rehearse.py"), str(CHECKS), root, *arguments]
-    return subprocess.run(
-        words, capture_output=True, text=True, timeout=120, check=False, cwd=folder
-    )
+    return copies.run(words, cwd=folder)
 
 
 @pytest.fixture(scope="module")

@@ -12,6 +12,7 @@ from pathlib import Path
 import jsonschema
 import pytest
 
+from tests.support import copies
 from tests.support.places import TESTS
 from tests.support.stubs import make_python
 from tests.support.terminal import terminal
@@ -28,15 +29,7 @@ def python(tmp_path: Path) -> str:
 
 def typed(*arguments: str, folder: Path) -> subprocess.CompletedProcess[str]:
     """Run a command line in a folder."""
-    return subprocess.run(
-        [*TPUSTARTER, *arguments],
-        capture_output=True,
-        text=True,
-        check=False,
-        cwd=folder,
-        stdin=subprocess.DEVNULL,
-        timeout=120,
-    )
+    return copies.run([*TPUSTARTER, *arguments], cwd=folder)
 
 
 def test_without_terminal_or_yes_writes_nothing(tmp_path: Path, python: str) -> None:

@@ -16,6 +16,7 @@ from typing import Any
 import jsonschema
 import pytest
 
+from tests.support import copies
 from tests.support.metrics_server import gauges, hostile, serve
 from tests.support.terminal import terminal
 from tests.watch.test_situations import make_reading
@@ -39,8 +40,7 @@ def port() -> Iterator[int]:
 
 def watched(*options: object) -> subprocess.CompletedProcess[str]:
     """Run the command."""
-    words = [*WATCH, *map(str, options)]
-    return subprocess.run(words, capture_output=True, text=True, timeout=120, check=False)
+    return copies.run([*WATCH, *map(str, options)])
 
 
 def test_schema_is_made_of_types(pytestconfig: pytest.Config) -> None:

@@ -11,6 +11,7 @@ from pathlib import Path
 import jsonschema
 import pytest
 
+from tests.support import copies
 from tests.support.terminal import Terminal, terminal
 from tpustarter.cli.learn import library_choice as command
 from tpustarter.core import content
@@ -28,10 +29,7 @@ SCHEMA = json.loads(
 
 def learn(*arguments: str) -> subprocess.CompletedProcess[str]:
     """Run `tpustarter learn --which` where nobody can be asked."""
-    words = [sys.executable, "-m", "tpustarter", *ASK, *arguments]
-    return subprocess.run(
-        words, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False
-    )
+    return copies.run([sys.executable, "-m", "tpustarter", *ASK, *arguments])
 
 
 def answer(tty: Terminal, *answers: str) -> None:
