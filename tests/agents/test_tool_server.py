@@ -11,12 +11,11 @@ import subprocess
 import sys
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import jsonschema
 import pytest
 from click.testing import CliRunner
-from mcp import Client, MCPError, StdioServerParameters, stdio_client
 
 from tests.planning.test_parameter_counts import PUBLISHED
 from tests.support.processes import HANG_S, processes, until, until_async
@@ -28,6 +27,9 @@ from tpustarter.core import locations
 from tpustarter.core.problem import Problem, find_schema_name
 from tpustarter.running import lease
 
+if TYPE_CHECKING:
+    from mcp import Client  # a second of every worker, which seldom needs it
+
 LOG = "ValueError: The global size of its dimension 0 should be divisible by 8\n"
 SERVER = [sys.executable, "-m", "tpustarter", "mcp"]
 
@@ -35,6 +37,8 @@ SERVER = [sys.executable, "-m", "tpustarter", "mcp"]
 @contextlib.asynccontextmanager
 async def connected(temporary: Path, *options: str) -> AsyncIterator[Client]:
     """Connect the client to a server with this test's home, and a folder for temporary files."""
+    from mcp import Client, StdioServerParameters, stdio_client
+
     names = ("HOME", "PATH", "TPUSTARTER_HOME", "TPUSTARTER_COMMAND", "JAX_PLATFORMS")
     env = {"TMPDIR": str(temporary), **{name: os.environ[name] for name in names}}
     command, *words = [*SERVER, *options]
@@ -42,6 +46,13 @@ async def connected(temporary: Path, *options: str) -> AsyncIterator[Client]:
         server = StdioServerParameters(command=command, args=words, env=env)
         async with Client(stdio_client(server, errlog=errors)) as client:
             yield client
+
+
+def mcp_error() -> type[Exception]:
+    """Return the error that the client raises."""
+    from mcp import MCPError
+
+    return MCPError
 
 
 async def call(client: Client, name: str, **arguments: object) -> tuple[dict[str, Any], bool]:
@@ -135,7 +146,7 @@ async def refuse_wrong_arguments(client: Client) -> None:
         assert document["schema"] == find_schema_name([command])
     document, is_error = await call(client, "check", save=True)
     assert (is_error, document["exit_code"]) == (True, 77)
-    with pytest.raises(MCPError, match="no tool `delete`"):
+    with pytest.raises(mcp_error(), match="no tool `delete`"):
         await client.call_tool("delete", {})
 
 
@@ -165,7 +176,7 @@ def test_cancelled_call_ends_its_processes(tmp_path: Path, home: Path) -> None:
             await until_async((tmp_path / "hangs").exists)
             assert not second.done()  # the client leaves while it runs
 
-    with contextlib.suppress(asyncio.CancelledError, MCPError):
+    with contextlib.suppress(asyncio.CancelledError, mcp_error()):
         asyncio.run(run())
     until(lambda: not processes(state), lambda: f"the end of {processes(state)}")
 

@@ -35,6 +35,13 @@ def explained(scanner: FailureScanner, log: str) -> Explanation:
     return explain_output.explain_log(scanner.scan(io.BytesIO(f"{log}\n".encode())))
 
 
+def count_words(found: Explanation) -> int:
+    """Return the number of printed words, as an installed program prints them."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(explanation_text, "format_commands", str)
+        return len(explanation_text.render_explanation(found).split())
+
+
 @pytest.mark.parametrize(
     "log",
     [
@@ -54,6 +61,8 @@ def test_wording_gets_answer_of_its_kind(
     """A failure comes first, or the mistake is told because no failure explains the end."""
     found = explained(scanner, log)
 
+    assert count_words(found) <= explanation_text.WORDS
+
     if "failure" in row:
         assert row["failure"] == found.matches[0].failure.id
     else:
@@ -62,11 +71,8 @@ def test_wording_gets_answer_of_its_kind(
         assert re.search(row["mistake"], found.mistake.mistake.means)
 
 
-def test_printed_answers_are_short(
-    scanner: FailureScanner, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_printed_answers_are_short(scanner: FailureScanner) -> None:
     """All words are counted, also those of the log, for each row and each log that is kept."""
-    monkeypatch.setattr(explanation_text, "format_commands", str)  # as an installed program
     signs = tuple(FailureSign(str(line), line, "word " * 60 + str(line)) for line in (1, 2))
     rows = known_failures.read_known_failures()
     found = {
@@ -76,12 +82,9 @@ def test_printed_answers_are_short(
         for row in rows
         for name in ("", *row.fix_in)
     }
-    logs = {str(case.id): str(case.values[1]) for case in CASES}
-    logs |= {path.name: path.read_text("utf-8") for path in measure.LOGS.glob("*/*.log")}
-    found |= {name: explained(scanner, log) for name, log in logs.items()}
-    words = {
-        name: len(explanation_text.render_explanation(one).split()) for name, one in found.items()
-    }
+    for path in measure.LOGS.glob("*/*.log"):
+        found[path.name] = explained(scanner, path.read_text("utf-8"))
+    words = {name: count_words(one) for name, one in found.items()}
 
     assert {} == {name: count for name, count in words.items() if count > explanation_text.WORDS}
 

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import re
 import threading
 from pathlib import Path
 
 import pytest
-from textual.command import CommandList
 
 from tests.support.processes import HANG_S
 from tests.support.tutor import HELLO, on_screen, press, run, settle, tutor, until
 from tpustarter.core import state
-from tpustarter.setup.environment.setup_profiles import MACHINE, PROFILES
+from tpustarter.setup.environment.setup_profiles import PROFILES
 from tpustarter.tui.app import palette_commands
 from tpustarter.tui.app.app import TpustarterApp
 from tpustarter.tui.lesson.screen import LessonRunScreen
@@ -62,57 +60,6 @@ def test_palette_lists_every_action_with_its_key(tmp_path: Path) -> None:
     run(journey)
 
 
-@pytest.mark.parametrize("width", [60, 80, 120])
-def test_palette_shows_command_only_where_there_is_room(width: int, tmp_path: Path) -> None:
-    """Elsewhere the action has the line for itself, and none goes on below for its command."""
-
-    async def journey() -> None:
-        async with tutor(tmp_path, size=(width, 40)) as pilot:
-            await press(pilot, "l", "colon")
-            await until(pilot, lambda: "List all lessons" in on_screen(pilot.app))
-            seen = on_screen(pilot.app)
-            asks = "with nothing running it asks whether to quit"
-            assert (width > 60) == (asks in seen)
-            assert "List all lessons (l at home)" in seen
-
-    run(journey)
-
-
-def test_palette_matches_words_not_scattered_letters(tmp_path: Path) -> None:
-    """`theme` is chosen for colours; its letters are in the check that takes minutes, too."""
-
-    async def journey() -> None:
-        async with tutor(tmp_path, size=(80, 40)) as pilot:
-            await press(pilot, "colon", *"theme")
-            await until(pilot, lambda: "Check" not in on_screen(pilot.app))
-            seen = on_screen(pilot.app)
-            assert seen.index("Colours: dark") < seen.index("Colours: automatic")
-            await press(pilot, *(["backspace"] * 5), *"achin")
-            await until(pilot, lambda: "Check this machine" in on_screen(pilot.app))
-            await press(pilot, *(["backspace"] * 5), *"mchn")
-            await until(pilot, lambda: "Check this machine" not in on_screen(pilot.app))
-
-    run(journey)
-
-
-def test_palette_finds_lessons_and_fits_its_list(tmp_path: Path) -> None:
-    """By their titles, from three letters on, below the actions."""
-
-    async def journey() -> None:
-        async with tutor(tmp_path, size=(80, 40)) as pilot:
-            await press(pilot, "colon", *"ha")
-            assert "Lesson: " not in on_screen(pilot.app)
-            await press(pilot, "n")
-            await until(pilot, lambda: "Lesson: Hangs" in on_screen(pilot.app))
-            container = pilot.app.screen.query_one("#--container")
-            await until(pilot, lambda: container.size.height < 10)
-            await press(pilot, "enter")
-            await until(pilot, lambda: isinstance(pilot.app.screen, LessonRunScreen))
-            assert "start/hangs" == pilot.app.screen.lesson
-
-    run(journey)
-
-
 def test_palette_finds_lessons_by_id(tmp_path: Path) -> None:
     """What a title says in other words; those with it in the title come first."""
     lessons = {"sharding": HELLO, "other": HELLO}
@@ -150,120 +97,5 @@ def test_palette_enter_waits_for_search(tmp_path: Path, monkeypatch: pytest.Monk
     run(journey)
 
 
-def test_palette_searches_lessons_without_matching_action(tmp_path: Path) -> None:
-    """Who types a word that is no action is led to what there is to read."""
-
-    async def journey() -> None:
-        async with tutor(tmp_path, size=(80, 40)) as pilot:
-            await press(pilot, "colon", *"sleep")
-            await until(pilot, lambda: "Search for “sleep”" in on_screen(pilot.app))
-            await press(pilot, "enter")
-            await until(pilot, lambda: "time.sleep" in on_screen(pilot.app))
-            assert isinstance(pilot.app.screen, LessonListScreen)
-            await press(pilot, "ctrl+u", *"zzz")
-            await until(pilot, lambda: "Nothing for zzz" in on_screen(pilot.app))
-
-    run(journey)
-
-
-def test_palette_counts_titles_left_out(tmp_path: Path) -> None:
-    """Five of them stand there, and one could think that there are no more."""
-
-    async def journey() -> None:
-        lessons = dict.fromkeys([f"shard{number}" for number in range(8)], HELLO)
-        async with tutor(tmp_path, lessons=lessons) as pilot:
-            await press(pilot, "colon", *"shard")
-            await until(pilot, lambda: "for “shard”, 3 titles more" in on_screen(pilot.app))
-            assert 5 == on_screen(pilot.app).count("Lesson: ")
-
-    run(journey)
-
-
 LEAD = "In a shell, type python3 -m uv run tpustarter in place of tpustarter."
 """What is said once of commands in lists, where more than the program's name starts it."""
-
-
-@pytest.mark.usefixtures("long_command")
-def test_help_and_palette_shorten_commands_and_explain_once(tmp_path: Path) -> None:
-    """What differs is not hidden by what all of them begin with."""
-
-    async def journey() -> None:
-        async with tutor(tmp_path) as pilot:
-            seen = await press(pilot, "question_mark")
-            assert re.search(r" c +check +tpustarter check +│", seen)
-            assert LEAD in " ".join(seen.replace("│", " ").split())
-            assert 1 == seen.count("python3 -m uv")
-            await press(pilot, "escape", "colon")
-            await until(pilot, lambda: "List all lessons" in on_screen(pilot.app))
-            seen = on_screen(pilot.app)
-            assert re.search(r"Check this machine \(c\) +tpustarter check  ", seen)
-            assert LEAD in seen
-            assert 1 == seen.count("python3 -m uv")
-
-    run(journey)
-
-
-@pytest.mark.usefixtures("long_command")
-def test_later_help_omits_launch_hint(tmp_path: Path) -> None:
-    """The first screen has said how a command is typed."""
-
-    async def journey() -> None:
-        async with tutor(tmp_path) as pilot:
-            assert "In a shell" not in await press(pilot, "l", "question_mark")
-
-    run(journey)
-
-
-def test_which_finds_library_first(tmp_path: Path) -> None:
-    """As the option of the command line is called."""
-
-    async def journey() -> None:
-        async with tutor(tmp_path) as pilot:
-            await press(pilot, "colon", *"which")
-            await until(pilot, lambda: "Search for “which”" in on_screen(pilot.app))
-            lines = on_screen(pilot.app).splitlines()
-            found = [line for line in lines if "tpustarter" in line and "hich" in line]
-            assert "Which library" in found[0]
-
-    run(journey)
-
-
-def test_installed_program_needs_no_launch_hint(tmp_path: Path) -> None:
-    """The list of actions has that line for itself."""
-
-    async def journey() -> None:
-        async with tutor(tmp_path) as pilot:
-            assert "In a shell" not in await press(pilot, "question_mark")
-            await press(pilot, "escape", "colon")
-            await until(pilot, lambda: "List all lessons" in on_screen(pilot.app))
-            assert "In a shell" not in on_screen(pilot.app)
-
-    run(journey)
-
-
-@pytest.mark.usefixtures("long_command")
-def test_palette_shows_command_of_each_action(tmp_path: Path) -> None:
-    """At 80 columns, each in one line; settings have none, for no command keeps them."""
-
-    async def journey() -> None:
-        async with tutor(tmp_path, size=(80, 100)) as pilot:
-            for keys in ([], ["l"]):
-                await press(pilot, *keys, "colon")
-                await until(pilot, lambda: "Colours: none" in on_screen(pilot.app))
-                seen = on_screen(pilot.app)
-                for name in (*MACHINE, *PROFILES):
-                    assert re.search(rf"Set up .+  tpustarter setup {name} ", seen), name
-                for rest in (
-                    "learn --exercise --all",
-                    "rehearse",
-                    "tpu list",
-                    "check --level soak",
-                    "setup --help",
-                ):
-                    assert f"  tpustarter {rest} " in seen, (keys, rest)
-                assert "--python" not in seen
-                actions = pilot.app.screen.query_one(CommandList)
-                assert actions.virtual_size.height == actions.option_count
-                await press(pilot, "escape")
-
-    run(journey)

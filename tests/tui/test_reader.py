@@ -55,7 +55,7 @@ def test_reading_progress_counts_after_page_is_whole(
         show_status(screen, text)
 
     monkeypatch.setattr(LessonRunScreen, "show_status", show)
-    blocks = "\n\n".join(fence(f"print({n})", name=f"n{n}") + f"\n\n{TEXT}" for n in range(20))
+    blocks = "\n\n".join(fence(f"print({n})", name=f"n{n}") + f"\n\n{TEXT}" for n in range(8))
 
     async def journey() -> None:
         async with tutor(tmp_path, lessons={"far": f"# Far\n\n{blocks}"}) as pilot:

@@ -1,0 +1,343 @@
+"""The first screen, in depth: every size, and what it shows of progress."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.support.machines import lay_out
+from tests.support.tutor import (
+    driven,
+    on_screen,
+    press,
+    run,
+    settle,
+    tutor,
+    until,
+    write_checks,
+)
+from tests.tui.test_home import STAGES, staged
+from tpustarter.core import content
+from tpustarter.learning.content.blocks import list_blocks
+from tpustarter.learning.content.paths import read_paths
+from tpustarter.learning.progress import course, lesson_progress
+from tpustarter.learning.run.block_results import BlockResult
+from tpustarter.tui.app.app import TpustarterApp
+from tpustarter.tui.checks.screen import ChecksScreen
+from tpustarter.tui.exercise.screen import ExerciseScreen
+from tpustarter.tui.home import course_facts, home_rows
+from tpustarter.tui.home.paths_screen import PathsScreen
+from tpustarter.tui.home.screen import HomeScreen
+from tpustarter.tui.kit.row_list import RowList
+from tpustarter.tui.lesson.screen import LessonRunScreen
+from tpustarter.tui.library.screen import LessonListScreen
+
+
+@pytest.mark.parametrize(
+    ("keys", "chosen"),
+    [(["2"], "other"), (["enter"], "laptop"), (["down", "enter"], "other"), (["escape"], None)],
+)
+def test_keys_before_paths_load_still_act(
+    keys: list[str], chosen: str | None, tmp_path: Path
+) -> None:
+    """As soon as there is something to act on; what suits a machine is left to Home."""
+    followed: list[str | None] = []
+
+    async def journey() -> None:
+        async with tutor(tmp_path) as pilot:
+            chooser = PathsScreen(followed.append, is_first=True)
+            pilot.app.push_screen(chooser)
+            await settle(pilot)
+            await press(pilot, *keys)
+            chooser.show(course_facts.read_course(tmp_path / "lessons"), None)
+            await settle(pilot)
+            assert [chosen] == followed
+            assert isinstance(pilot.app.screen, HomeScreen)
+
+    run(journey)
+
+
+def test_long_title_wraps_below(tmp_path: Path) -> None:
+    """Of a path, a stage and a lesson; nothing is cut, and the figures stay on their line."""
+    long = "the end of a title that is long"
+
+    async def journey() -> None:
+        app = staged(tmp_path)
+        order = STAGES.replace("a laptop", f"a laptop, {long}")
+        order = order.replace("First steps", f"First steps, {long}")
+        (tmp_path / "lessons/paths.yml").write_text(order)
+        [file] = (tmp_path / "lessons/start").glob("*-one.md")
+        file.write_text(file.read_text().replace("title: One", f"title: One, {long}"))
+        async with driven(app, (44, 40)) as pilot:
+            await settle(pilot)
+            seen = on_screen(app)
+            assert re.search(r"1   I only have *\n? +4 lessons|1   I .* 4 lessons", seen), seen
+            assert "…" not in seen
+            seen = await press(pilot, "1")
+            assert re.search(r"▼ First steps, .* 2 lessons, 4 min\n", seen)
+            assert re.search(r"next  One, .* 2 min\n", seen)
+            assert "…" not in seen
+
+    run(journey)
+
+
+def test_path_screen_can_be_left_without_choice(tmp_path: Path) -> None:
+    """`p` marks the path that is followed with a star; Esc goes back, Enter takes another."""
+
+    async def journey() -> None:
+        async with tutor(tmp_path) as pilot:
+            seen = await press(pilot, "p")
+            assert "1 * I only have a laptop" in seen
+            assert "You are on this path." in seen
+            assert "Esc back" in seen
+            seen = await press(pilot, "down", "escape")
+            assert "Path: I only have a laptop" in seen
+            seen = await press(pilot, "p", "j", "k", "j", "enter")
+            assert "Path: Another path" in seen
+            assert pilot.app.screen.query_one("#home").highlighted_id == "next"
+
+    run(journey)
+
+
+@pytest.mark.parametrize("keys", [("end",), ("pagedown", "pagedown"), ("down",) * 3, "jjj"])
+def test_text_below_last_row_is_reachable_by_key(keys: tuple[str, ...], tmp_path: Path) -> None:
+    """It cannot be chosen, so the row above it leads there."""
+
+    async def journey() -> None:
+        async with tutor(tmp_path, size=(60, 12)) as pilot:
+            assert "None yet." not in on_screen(pilot.app)
+            assert "None yet. Press c to run one." in await press(pilot, *keys)
+
+    run(journey)
+
+
+def test_next_stages_are_open_on_high_screen(tmp_path: Path) -> None:
+    """On a high screen; a smaller one shows the stage one is in; what was folded stays so."""
+
+    async def journey() -> None:
+        async with driven(staged(tmp_path), (80, 40)) as pilot:
+            await settle(pilot)
+            seen = await press(pilot, "1")
+            assert "▼ The rest" in seen
+            assert "Three" in seen
+            await pilot.resize_terminal(80, 20)
+            await settle(pilot)
+            assert "▶ The rest" in on_screen(pilot.app)
+            await pilot.resize_terminal(80, 40)
+            await settle(pilot)
+            assert "▶ The rest" in await press(pilot, "down", "down", "down", "down", "enter")
+
+    run(journey)
+
+
+def test_space_scrolls_details_that_do_not_fit(tmp_path: Path) -> None:
+    """The frame says so, and what fits is not moved; the path stays where it is."""
+    lesson = "# Long\n\nFirst.\n\n" + "\n\n".join(f"## Section {n}" for n in range(30))
+
+    async def journey() -> None:
+        async with tutor(tmp_path, lessons={"long": lesson}, size=(120, 40)) as pilot:
+            seen = on_screen(pilot.app)
+            assert "Space reads on" in seen
+            assert "Section 29" not in seen
+            assert " Space  read on " in re.sub("  +", "  ", await press(pilot, "question_mark"))
+            await press(pilot, "escape")
+            for _ in range(5):  # how much fits depends on the path of the Python that runs this
+                seen = await press(pilot, "space")
+                if "Section 29" in seen:
+                    break
+            assert "Section 29" in seen
+            assert "> Long" in seen
+            assert "First." in await press(pilot, "space")
+            await pilot.resize_terminal(120, 70)
+            await until(pilot, lambda: "Space reads on" not in on_screen(pilot.app))
+            assert "Space reads on" not in await press(pilot, "space")
+
+    run(journey)
+
+
+@pytest.mark.parametrize("size", [(60, 15), (80, 24), (120, 35), (200, 50)])
+def test_progress_takes_single_line(tmp_path: Path, size: tuple[int, int]) -> None:
+    """The bar gives way to the words; the longest ones of the shipped paths stand on one line."""
+
+    async def journey() -> None:
+        for lesson in ("start/on-a-laptop", "jax/how-fast", "jax/jit-and-recompilation"):
+            lesson_progress.record_lesson_done(lesson)
+        async with driven(TpustarterApp(checks=write_checks(tmp_path / "checks")), size) as pilot:
+            await settle(pilot)
+            seen = on_screen(pilot.app)
+            assert re.search(r"3 of \d+ (lessons )?done, [\dhmin ]+ of [\dhmin ]+ left", seen)
+
+    run(journey)
+
+
+@pytest.mark.parametrize(("generation", "chip"), [(None, "⠯⠽"), ("v5e", "⠿⠿")])
+def test_chips_of_machine_are_drawn(tmp_path: Path, generation: str | None, chip: str) -> None:
+    """Full where they are there, and hollow where virtual devices stand in for them."""
+
+    async def journey() -> None:
+        app = staged(tmp_path)
+        (tmp_path / "root").mkdir()
+        env = {"HOME": str(tmp_path), "PATH": "/usr/bin:/bin"}
+        app.machine = lay_out(tmp_path / "root", generation, chips=8, env=env)
+        async with driven(app, (160, 40)) as pilot:
+            await settle(pilot)
+            seen = await press(pilot, "1")
+            assert 2 == seen.count(" ".join([chip] * 4))
+            await pilot.resize_terminal(80, 24)
+            assert chip not in await press(pilot, "down")
+
+    run(journey)
+
+
+def test_completed_path_shows_open_exercises(tmp_path: Path) -> None:
+    """Their stage is open, and beside it stands what the lesson of the first one is about."""
+
+    async def journey() -> None:
+        async with driven(
+            TpustarterApp(checks=write_checks(tmp_path / "checks")), (160, 44)
+        ) as pilot:
+            await settle(pilot)
+            await press(pilot, "3")
+            path = next(one for one in read_paths() if one.id == "laptop")
+            for lesson in path.lessons:
+                lesson_progress.record_lesson_done(lesson)
+            seen = await press(pilot, "l", "escape")
+            assert "▼ Your first day: one device" in seen
+            assert "The lesson of this exercise: Arrays and devices" in seen
+            assert "A JAX array lives in the HBM" in seen
+
+    run(journey)
+
+
+@pytest.mark.parametrize("size", [(80, 24), (160, 44)])
+def test_open_items_are_below_next_lesson(size: tuple[int, int], tmp_path: Path) -> None:
+    """A lesson that was begun, and the next exercise of one that was done, which `e` marks."""
+
+    async def journey() -> None:
+        async with driven(TpustarterApp(checks=write_checks(tmp_path / "checks")), size) as pilot:
+            await settle(pilot)
+            seen = await press(pilot, "3")
+            assert "Left open" not in seen
+            for lesson in ("start/on-a-laptop", "jax/how-fast", "jax/first-arrays"):
+                lesson_progress.record_lesson_done(lesson)
+            gradients = next(one for one in content.read_lessons() if one.id == "jax/gradients")
+            block = list_blocks(gradients)[0]
+            lesson_progress.record_block(gradients, block, BlockResult(block.id, "pass"))
+            seen = await press(pilot, "l", "escape", "home")
+            left = seen.partition("Left open")[2].partition(" lessons done")[0]
+            assert re.search("Gradients +begun 1 of", left)
+            assert re.search("open +Exercise: Update without mutation +Arrays and devices", left)
+            assert "more lesson" not in left
+            begun = ("jax/random-keys", "jax/sharding", "jax/collectives")
+            for lesson in (one for one in content.read_lessons() if one.id in begun):
+                block = list_blocks(lesson)[0]
+                lesson_progress.record_block(lesson, block, BlockResult(block.id, "pass"))
+            assert "and 2 more lessons, which l lists" in await press(pilot, "l", "escape", "home")
+            await press(pilot, "e", "enter")
+            assert isinstance(pilot.app.screen, ExerciseScreen)
+            await press(pilot, "escape", "escape", "down", "enter")
+            assert isinstance(pilot.app.screen, LessonRunScreen)
+
+    run(journey)
+
+
+def test_typed_but_unrun_code_is_open_item(tmp_path: Path) -> None:
+    """A lesson of which nothing else is known: its list names it as begun, too."""
+
+    async def journey() -> None:
+        async with tutor(tmp_path) as pilot:
+            await press(pilot, "l", "down", "enter", "e", *"# mine", "escape", "escape", "escape")
+            assert re.search(r"Left open\n +Hangs +begun 0 of 1", on_screen(pilot.app))
+
+    run(journey)
+
+
+def test_next_lesson_is_marked_after_lesson(tmp_path: Path) -> None:
+    """Wherever the mark was; where nothing was finished it stays there."""
+
+    async def journey() -> None:
+        async with tutor(tmp_path) as pilot:
+            rows = pilot.app.screen.query_one(RowList)
+            await press(pilot, "end")
+            assert "next" != (left := rows.highlighted_id)
+            await press(pilot, "c", "escape", "escape")
+            assert left == rows.highlighted_id
+            lesson_progress.record_lesson_done("start/hello")
+            await press(pilot, "l", "escape")
+            assert "next" == rows.highlighted_id
+
+    run(journey)
+
+
+def test_details_describe_marked_lesson(tmp_path: Path) -> None:
+    """It is the one that Enter opens, also below what is left open; else the next one."""
+
+    async def journey() -> None:
+        async with tutor(tmp_path, size=(160, 44)) as pilot:
+            await press(pilot, "l", "down", "enter", "e", *"# mine", "escape", "escape", "escape")
+            assert "─ Next: Hello ─" in on_screen(pilot.app)
+            titles = ["Hangs", "Hello", "Hangs", "Next: Hello"]  # left open, on the path, beside it
+            for title in titles:
+                assert f"─ {title} ─" in await press(pilot, "down")
+            assert "─ Next: Hello ─" in await press(pilot, "home")
+
+    run(journey)
+
+
+@pytest.mark.parametrize(
+    ("columns", "lines", "shown"), [(160, 44, True), (120, 40, True), (160, 24, False)]
+)
+def test_other_actions_are_below_path(
+    columns: int, lines: int, shown: bool, tmp_path: Path
+) -> None:
+    """Each with its key and what it is for; Enter does it."""
+
+    async def journey() -> None:
+        async with driven(
+            TpustarterApp(checks=write_checks(tmp_path / "checks")), (columns, lines)
+        ) as pilot:
+            await settle(pilot)
+            seen = await press(pilot, "3")
+            assert shown == ("Beside the path" in seen)
+            assert re.search(r"\b0 of \d+ lessons", seen)
+            if shown:
+                assert re.search(r"r +Compile for a TPU that you don't have +see if it fits", seen)
+                assert pilot.app.screen.query_one(RowList).max_scroll_y == 0
+                await press(pilot, "end", "enter")
+                assert isinstance(pilot.app.screen, LessonListScreen)
+                await press(pilot, "escape", "escape", *["up"] * 4, "enter")
+                assert isinstance(pilot.app.screen, ChecksScreen)
+
+    run(journey)
+
+
+@pytest.mark.parametrize("done", [0, 3, 20])
+def test_other_actions_stay_visible_below_completed_lessons(tmp_path: Path, done: int) -> None:
+    """A stage that is open shows those around the next one; Enter on their number shows all."""
+
+    async def journey() -> None:
+        path = next(one for one in read_paths() if one.id == "laptop")
+        course.choose_path("laptop")
+        for lesson in path.lessons[:done]:
+            lesson_progress.record_lesson_done(lesson)
+        async with driven(
+            TpustarterApp(checks=write_checks(tmp_path / "checks")), (120, 35)
+        ) as pilot:
+            await settle(pilot)
+            seen = on_screen(pilot.app)
+            assert "Beside the path" in seen
+            assert "look up a word" in seen.lower()
+            assert re.search("   next  ", seen)
+            rows = pilot.app.screen.query_one(RowList)
+            assert rows.max_scroll_y <= (2 if done == 20 else 0)
+            if more := re.search(r"and (\d) more", seen):
+                shown = rows.option_count
+                rows.highlighted = rows.get_option_index(home_rows.MORE)
+                await press(pilot, "enter")
+                assert home_rows.MORE not in {option.id for option in rows.options}
+                assert rows.option_count >= shown - 1 + int(more[1])
+                assert "Beside the path" in on_screen(pilot.app)
+
+    run(journey)
