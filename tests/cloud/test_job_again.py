@@ -25,10 +25,10 @@ from tpustarter.cloud.create import tpu_request
 from tpustarter.cloud.create.tpu_creation import TpuCreation
 from tpustarter.cloud.create.tpu_request import TpuRequest
 from tpustarter.cloud.jobs import (
+    job_completion,
     job_connection,
     job_end,
     job_files,
-    job_follow,
     job_records,
     job_start,
 )
@@ -80,7 +80,7 @@ class Site:
     def follow(self) -> int | None:
         """Follow the job to its end."""
         clock = self.compute.clock
-        return exhaust(job_follow.follow_job(self.client, PROJECT, self.job, clock))[1]
+        return exhaust(job_completion.follow_job(self.client, PROJECT, self.job, clock))[1]
 
     def lose(self, *, is_preemption: bool) -> None:
         """Take the TPU away, and whatever runs on it."""
@@ -138,7 +138,7 @@ def test_job_starts_again_after_a_preemption(site: Site) -> None:
     site.compute.clock.sleep(60)
     replace_workers(site.homes)
     site.job = TpuJob(job_records.read_jobs()[-1], site.job.workers, site.job.route)
-    exhaust(job_follow.recreate_tpu(site.client, PROJECT, site.job, site.compute.clock))
+    exhaust(job_completion.recreate_tpu(site.client, PROJECT, site.job, site.compute.clock))
     exhaust(job_start.start_job(site.job, None))
     until(lambda: site.waiting() == len(site.job.workers), "the second start")
     for one in site.homes.glob("w*/tpustarter-jobs/*/code"):

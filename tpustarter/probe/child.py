@@ -60,9 +60,9 @@ if TYPE_CHECKING:
         ScriptCommand,
     )
     from tpustarter.probe.slice.messages import (
+        BeginSliceCommand,
         CheckCommand,
         CheckFields,
-        SliceCommand,
         SliceEvent,
         VerdictCommand,
     )
@@ -74,7 +74,7 @@ if TYPE_CHECKING:
         | TargetCommand
         | VersionsCommand
         | FinishCommand
-        | SliceCommand
+        | BeginSliceCommand
         | VerdictCommand
     )
     ChildEvent = VersionsEvent | DrawingsEvent | RehearsalEvent | SliceEvent
@@ -158,7 +158,7 @@ def _rehearse(command: CompileCommand | LowerCommand | ScriptCommand, emit: Emit
     return script.rehearse_script(command, emit)
 
 
-def _serve_slice(command: SliceCommand, emit: Emit, control: int) -> int:
+def _serve_slice(command: BeginSliceCommand, emit: Emit, control: int) -> int:
     from tpustarter.probe.slice import slice_host
 
     def run_check(check: CheckFields, emit: EmitCheckEvent) -> None:

@@ -203,14 +203,14 @@ def _machine(request: TpuRequest, project: str, kind: Literal["instance", "templ
         body["reservationAffinity"] = {
             "consumeReservationType": "SPECIFIC_RESERVATION",
             "key": "compute.googleapis.com/reservation-name",
-            "values": [strip_reservation_path(request)],
+            "values": [get_reservation_name(request)],
         }
     if request.tier == "flex-start":
         body["reservationAffinity"] = {"consumeReservationType": "NO_RESERVATION"}
     return body
 
 
-def strip_reservation_path(request: TpuRequest) -> str:
+def get_reservation_name(request: TpuRequest) -> str:
     """Return the reservation's name without its path."""
     return request.reservation.rpartition("/")[2]
 

@@ -111,7 +111,7 @@ def _provisioning(request: TpuRequest) -> list[str]:
         return [
             "--provisioning-model=RESERVATION_BOUND",
             "--reservation-affinity=specific",
-            f"--reservation={compute_requests.strip_reservation_path(request)}",
+            f"--reservation={compute_requests.get_reservation_name(request)}",
             gone,
         ]
     if request.tier == "flex-start":

@@ -16,8 +16,8 @@ from tpustarter.cloud.api import rest_client
 from tpustarter.cloud.api.errors import CloudProblem
 from tpustarter.cloud.api.rest_client import GoogleAuth, UnansweredError
 from tpustarter.cloud.doctor import project_answers
+from tpustarter.cloud.doctor.doctor_target import DoctorTarget
 from tpustarter.cloud.doctor.project_answers import ProjectAnswer, ProjectFinding, ProjectQuestion
-from tpustarter.cloud.doctor.wanted_tpu import WantedTpu
 from tpustarter.core.redact import Redactor
 from tpustarter.probe.finding import Hint
 
@@ -46,7 +46,7 @@ def make_anonymous_credentials() -> object:
 
 
 def try_credentials(
-    subject: WantedTpu, find: Callable[[], object]
+    subject: DoctorTarget, find: Callable[[], object]
 ) -> tuple[object, ProjectFinding]:
     """Return the credentials, or None if they are unusable, and the finding about them."""
     # Imported outside the timeout, because it takes seconds on a busy machine.
@@ -103,7 +103,7 @@ def _email(found: object) -> str | None:
     return getattr(found, "service_account_email", None)
 
 
-def _whose(found: object, subject: WantedTpu) -> str:
+def _whose(found: object, subject: DoctorTarget) -> str:
     email = _email(found)
     kind = "a service account" if email else "a user"
     named = f" ({email})" if email and subject.show_names else ""

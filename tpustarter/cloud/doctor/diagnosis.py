@@ -29,13 +29,13 @@ from tpustarter.cloud.doctor import (
     project_answers,
     project_checks,
 )
+from tpustarter.cloud.doctor.doctor_target import DoctorTarget
 from tpustarter.cloud.doctor.project_answers import (
     ProjectAnswer,
     ProjectFinding,
     ProjectQuestion,
     Verdict,
 )
-from tpustarter.cloud.doctor.wanted_tpu import WantedTpu
 from tpustarter.core.problem import ExitCode, Problem
 from tpustarter.text import phrases
 
@@ -62,7 +62,7 @@ NO_PROJECT = (
 class DoctorReport:
     """A project's findings, worst first."""
 
-    subject: WantedTpu
+    subject: DoctorTarget
     findings: tuple[ProjectFinding, ...]
     server: str | None = None
     """The loopback server that replaced Google's, if any."""
@@ -100,7 +100,7 @@ class DoctorReport:
 
 
 def diagnose_project(
-    subject: WantedTpu,
+    subject: DoctorTarget,
     *,
     find: Callable[[], object] = credentials.find_credentials,
     call_s: float = rest_client.CALL_S,
@@ -168,7 +168,7 @@ def _server() -> str | None:
     return address
 
 
-def _all(subject: WantedTpu, google: RestClient, total_s: float) -> Iterator[ProjectFinding]:
+def _all(subject: DoctorTarget, google: RestClient, total_s: float) -> Iterator[ProjectFinding]:
     """Yield a finding for every question, several at once; one that takes too long is unknown.
 
     The threads are daemons, so that a hung call does not keep the program from exiting.
@@ -248,7 +248,7 @@ def _sorted(found: Sequence[ProjectFinding]) -> tuple[ProjectFinding, ...]:
     )
 
 
-def list_commands(subject: WantedTpu) -> dict[str, str]:
+def list_commands(subject: DoctorTarget) -> dict[str, str]:
     """Return the gcloud command for each question, keyed by the question's title; none is run."""
     return {
         question.title: question.command(subject)
