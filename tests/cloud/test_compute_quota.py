@@ -14,7 +14,7 @@ from tpustarter.cloud.create.tpu_request import parse_type
 from tpustarter.cloud.doctor import compute_quota, diagnosis
 from tpustarter.cloud.doctor.credential_check import make_anonymous_credentials
 from tpustarter.cloud.doctor.doctor_target import DoctorTarget
-from tpustarter.cloud.doctor.project_answers import ProjectAnswer
+from tpustarter.cloud.doctor.project_findings import ProjectAnswer
 
 ZONE = "us-central1-c"
 METRICS = f"{rest_client.SERVICES}/v1beta1/projects/{PROJECT}/services/compute.googleapis.com"

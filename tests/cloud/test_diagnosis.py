@@ -28,7 +28,7 @@ from tpustarter.cloud.create import tpu_request
 from tpustarter.cloud.doctor import diagnosis
 from tpustarter.cloud.doctor.diagnosis import DoctorReport
 from tpustarter.cloud.doctor.doctor_target import DoctorTarget
-from tpustarter.cloud.doctor.project_answers import ProjectFinding
+from tpustarter.cloud.doctor.project_findings import ProjectFinding
 from tpustarter.core.problem import ExitCode, Problem
 
 OWN = project_and_zone.Project(PROJECT, "gcloud's configuration", gcloud_knows=True)

@@ -13,7 +13,7 @@ from tpustarter.cloud.api.rest_client import RestClient, UnansweredError
 from tpustarter.cloud.create import tpu_request
 from tpustarter.cloud.doctor import chip_quota
 from tpustarter.cloud.doctor.doctor_target import DoctorTarget
-from tpustarter.cloud.doctor.project_answers import ProjectAnswer
+from tpustarter.cloud.doctor.project_findings import ProjectAnswer
 
 
 def examine(tpu: str | None, *metrics: dict[str, Any], zone: str = ZONE) -> ProjectAnswer:

@@ -12,7 +12,7 @@ from tpustarter.cloud.api import project_and_zone
 from tpustarter.cloud.api.rest_client import RestClient, UnansweredError
 from tpustarter.cloud.doctor import network
 from tpustarter.cloud.doctor.doctor_target import DoctorTarget
-from tpustarter.cloud.doctor.project_answers import ProjectAnswer
+from tpustarter.cloud.doctor.project_findings import ProjectAnswer
 
 SUBJECT = DoctorTarget(
     project_and_zone.Project(PROJECT, "gcloud's configuration", gcloud_knows=True), "us-east1-d"

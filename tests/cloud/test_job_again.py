@@ -19,7 +19,10 @@ from tests.support.fake_workers import cut, end_calls, ending_jobs, lay_workers,
 from tests.support.processes import until
 from tpustarter.cloud.api import compute_requests
 from tpustarter.cloud.api.compute_client import ComputeClient
-from tpustarter.cloud.api.compute_request_parsing import MachineProperties, parse_request
+from tpustarter.cloud.api.compute_request_parsing import (
+    MachineProperties,
+    rebuild_request_from_machine,
+)
 from tpustarter.cloud.billing import ledger
 from tpustarter.cloud.create import tpu_request
 from tpustarter.cloud.create.tpu_creation import TpuCreation
@@ -52,7 +55,7 @@ def test_request_is_read_back_from_google(name: str) -> None:
     machine = msgspec.convert(made, MachineProperties)
 
     hosts = request.type.hosts
-    read = parse_request(machine, request.name, request.zone, "my-project", hosts)
+    read = rebuild_request_from_machine(machine, request.name, request.zone, "my-project", hosts)
 
     assert read
     assert (request.type, request.tier) == (read.type, read.tier)

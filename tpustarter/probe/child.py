@@ -54,8 +54,8 @@ if TYPE_CHECKING:
     )
     from tpustarter.probe.rehearse.rehearsal_messages import (
         CompileCommand,
+        LoadCompilerCommand,
         LowerCommand,
-        PrepareCommand,
         RehearsalEvent,
         ScriptCommand,
     )
@@ -70,7 +70,7 @@ if TYPE_CHECKING:
     ServedCommand = RunCheckCommand | BlockCommand | CompileCommand | LowerCommand | ScriptCommand
     Command = (
         ServedCommand
-        | PrepareCommand
+        | LoadCompilerCommand
         | TargetCommand
         | VersionsCommand
         | FinishCommand

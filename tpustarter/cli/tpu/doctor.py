@@ -21,7 +21,7 @@ from tpustarter.text.terminal import WIDTH, Paint, choose_paint, escape_text, wr
 
 if TYPE_CHECKING:
     from tpustarter.cloud.doctor.diagnosis import DoctorReport
-    from tpustarter.cloud.doctor.project_answers import ProjectFinding
+    from tpustarter.cloud.doctor.project_findings import ProjectFinding
 
 SCHEMA = "tpustarter.doctor/1"
 _WORDS = {"fail": "FAIL", "unknown": "UNKNOWN", "warn": "WARN"}

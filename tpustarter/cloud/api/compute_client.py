@@ -23,7 +23,7 @@ from tpustarter.cloud.api.clock import Clock, WallClock
 from tpustarter.cloud.api.compute_request_parsing import (
     MachineProperties,
     TemplateMachine,
-    parse_request,
+    rebuild_request_from_machine,
 )
 from tpustarter.cloud.api.compute_resources import (
     ComputeResources,
@@ -154,12 +154,14 @@ class ComputeClient:
         """Return a request for the same TPU, or None if this program did not make it."""
         machine = self._one(f"zones/{zone}/instances/{name}", MachineProperties)
         if machine is not None:
-            return parse_request(machine, name, zone, self.project, 1)
+            return rebuild_request_from_machine(machine, name, zone, self.project, 1)
         group = self._one(f"zones/{zone}/instanceGroupManagers/{name}", InstanceGroup)
         template = self._one(f"global/instanceTemplates/{name}", TemplateMachine)
         if group is None or template is None:
             return None
-        return parse_request(template.properties, name, zone, self.project, group.target_size)
+        return rebuild_request_from_machine(
+            template.properties, name, zone, self.project, group.target_size
+        )
 
     def list_preemptions(self, zone: str) -> dict[str, datetime]:
         """Return the instances that were pre-empted in a zone, each with the last time of it.

@@ -154,7 +154,7 @@ def make_policy(request: TpuRequest) -> Body:
     """Return a slice's workload policy, which sets the topology its machines form."""
     return {
         "name": request.name,
-        "description": describe_policy(request.zone),
+        "description": encode_policy_note(request.zone),
         "region": find_region(request.zone),
         "workloadPolicy": {
             "type": "HIGH_THROUGHPUT",
@@ -163,7 +163,7 @@ def make_policy(request: TpuRequest) -> Body:
     }
 
 
-def describe_policy(zone: str) -> str:
+def encode_policy_note(zone: str) -> str:
     """Return the description that marks a workload policy as this program's."""
     return msgspec.json.encode(PolicyNote(made_by=MADE_BY["made-by"], zone=zone)).decode()
 
@@ -236,7 +236,7 @@ def _boot_disk(request: TpuRequest, project: str, kind: str) -> Body:
 
 def find_boot_disk_type(request: TpuRequest) -> str:
     """Return the boot disk type, or "" for Compute Engine's default."""
-    row = api_choice.read_apis().get(request.type.generation.name)
+    row = api_choice.read_generation_apis().get(request.type.generation.name)
     return row.boot_disk_type if row else ""
 
 

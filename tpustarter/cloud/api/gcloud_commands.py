@@ -49,7 +49,7 @@ def _slice_commands(request: TpuRequest, project: Project) -> list[tuple[str, ..
             *(f"--region={region}", *_project(project)),
             "--type=HIGH_THROUGHPUT",
             f"--accelerator-topology={compute_requests.find_topology(request)}",
-            f"--description={compute_requests.describe_policy(request.zone)}",
+            f"--description={compute_requests.encode_policy_note(request.zone)}",
         ),
         (
             *(*_COMPUTE, "instance-templates", "create", name),

@@ -14,7 +14,7 @@ import msgspec
 from tpustarter.cloud.api import rest_client
 from tpustarter.cloud.api.rest_client import RestClient, UnansweredError
 from tpustarter.cloud.doctor.doctor_target import DoctorTarget
-from tpustarter.cloud.doctor.project_answers import ProjectAnswer, ProjectQuestion
+from tpustarter.cloud.doctor.project_findings import ProjectAnswer, ProjectQuestion
 from tpustarter.text import phrases
 
 WORKERS = 8

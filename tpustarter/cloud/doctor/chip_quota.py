@@ -18,7 +18,7 @@ from tpustarter.cloud.api import rest_client
 from tpustarter.cloud.api.rest_client import RestClient, UnansweredError
 from tpustarter.cloud.create import zone_and_type
 from tpustarter.cloud.doctor.doctor_target import DoctorTarget
-from tpustarter.cloud.doctor.project_answers import ProjectAnswer, ProjectQuestion
+from tpustarter.cloud.doctor.project_findings import ProjectAnswer, ProjectQuestion
 from tpustarter.machine.tpus import TpuType
 from tpustarter.text import phrases
 

@@ -21,7 +21,7 @@ from tpustarter.cloud.api.rest_client import RestClient, UnansweredError
 from tpustarter.cloud.billing import chips
 from tpustarter.cloud.doctor.chip_quota import UNLIMITED, QuotaLimit, QuotaMetric
 from tpustarter.cloud.doctor.doctor_target import DoctorTarget
-from tpustarter.cloud.doctor.project_answers import ProjectAnswer, ProjectQuestion
+from tpustarter.cloud.doctor.project_findings import ProjectAnswer, ProjectQuestion
 from tpustarter.machine.tpus import TpuType
 from tpustarter.text.phrases import join_words
 
@@ -95,7 +95,7 @@ def list_quotas(subject: DoctorTarget, tpu: TpuType, google: RestClient) -> list
 
 def _limits(metrics: Iterable[QuotaMetric], tpu: TpuType, region: str) -> dict[str, int]:
     """Return the limits in chips by tier, without tiers that Google does not list."""
-    row = api_choice.read_apis()[tpu.generation.name]
+    row = api_choice.read_generation_apis()[tpu.generation.name]
     found: dict[str, int] = {}
     for metric in metrics:
         spot = _SPOT.fullmatch(metric.metric)
@@ -133,7 +133,7 @@ def _count_used(nodes: Iterable[TpuNode], tpu: TpuType, region: str) -> dict[str
 
 def _judge(tpu: TpuType, region: str, quotas: list[ChipsOfRegion]) -> ProjectAnswer:
     if not quotas:
-        family = api_choice.read_apis()[tpu.generation.name].tpu_family
+        family = api_choice.read_generation_apis()[tpu.generation.name].tpu_family
         text = f"Google lists no quota of Compute Engine for {family} in {region}"
         return ProjectAnswer("unknown", text, CONSOLE)
     text = "; ".join(map(str, quotas))

@@ -12,7 +12,7 @@ from tpustarter.cloud.api.project_and_zone import PLACEHOLDER
 from tpustarter.cloud.doctor import diagnosis
 from tpustarter.cloud.doctor.diagnosis import DoctorReport
 from tpustarter.cloud.doctor.doctor_target import DoctorTarget
-from tpustarter.cloud.doctor.project_answers import ProjectFinding
+from tpustarter.cloud.doctor.project_findings import ProjectFinding
 from tpustarter.core.problem import Problem
 from tpustarter.text.terminal import escape_text
 from tpustarter.tui.app.messages import LOAD, FactsLoaded

@@ -26,11 +26,10 @@ from tpustarter.tui.kit.confirm_name import ConfirmName
 from tpustarter.tui.kit.list_with_details import ListWithDetails
 from tpustarter.tui.kit.row_list import DetailRows, RowList
 from tpustarter.tui.kit.text_layout import StackedText
-from tpustarter.tui.tpus import confirmed_plans as tpu_plans
-from tpustarter.tui.tpus import tpu_work
-from tpustarter.tui.tpus.confirmed_plans import TpuPlan
+from tpustarter.tui.tpus import plans_to_confirm, tpu_work
 from tpustarter.tui.tpus.create_screen import CreateTpuScreen
 from tpustarter.tui.tpus.follow_screen import FollowScreen
+from tpustarter.tui.tpus.plans_to_confirm import TpuPlan
 from tpustarter.tui.tpus.run_form_screen import RunCommandScreen
 from tpustarter.tui.tpus.tpu_rows import (
     TO_A_PROJECT,
@@ -291,11 +290,12 @@ gcloud is configured for.
             self.tutor.push_screen(FollowScreen(tpu_work.make_watch_work(marked)))
 
     def action_delete(self) -> None:
-        self._plan("what belongs to it", tpu_plans.plan_deletion)
+        self._plan("what belongs to it", plans_to_confirm.plan_deletion)
 
     def action_switch(self, verb: Verb) -> None:
         self._plan(
-            f"whether it can be {_PAST[verb]}", partial(tpu_plans.plan_stop_or_start, verb=verb)
+            f"whether it can be {_PAST[verb]}",
+            partial(plans_to_confirm.plan_stop_or_start, verb=verb),
         )
 
     def _plan(self, asked: str, make: Callable[..., TpuPlan | str]) -> None:
@@ -308,7 +308,7 @@ gcloud is configured for.
     def action_leftovers(self) -> None:
         if project := self._seen.project:
             stopped = self._wait("Asking Google what is left over, usually 1 to 5 s.")
-            self._find(project, partial(tpu_plans.plan_leftovers, project=project), stopped)
+            self._find(project, partial(plans_to_confirm.plan_leftovers, project=project), stopped)
 
     @work(thread=True, exclusive=True, exit_on_error=False, group=TPUS)
     def _find(
@@ -348,7 +348,7 @@ gcloud is configured for.
     def action_check_hosts(self) -> None:
         if marked := self._marked:
             project = tpu_work.find_project_of_row(marked)
-            self.tutor.go.open_slice(tpu_plans.plan_slice_check(marked, project))
+            self.tutor.go.open_slice(plans_to_confirm.plan_slice_check(marked, project))
 
     def stop_work(self) -> bool:
         if not self.can_stop or self._stopped is None:
@@ -385,7 +385,7 @@ def _can_be(action: str, tpu: ListedTpu, parameters: tuple[object, ...]) -> bool
     if action == "watch":
         return _can_be_watched(tpu)
     if action == "switch":
-        return tpu_plans.choose_stop_or_start(tpu) in parameters
+        return plans_to_confirm.choose_stop_or_start(tpu) in parameters
     if action == "check_hosts":
         return tpu.is_slice
     if action == "command":
