@@ -56,7 +56,7 @@ class ChipsOfRegion:
 
 
 def examine_compute_quota(subject: DoctorTarget, google: RestClient) -> ProjectAnswer:
-    """Check that Compute Engine's quota allows the type in the region, and report the rest."""
+    """Check that Compute Engine's quota allows the type in the region."""
     tpu = subject.type
     if tpu is None or subject.region is None:
         found = "no zone and type are named, and this quota is per region and family of TPUs"

@@ -227,7 +227,7 @@ def make_jaxpr_call(
     levels: Sequence[int] = (),
     depth: int = 0,
 ) -> JaxprCall:
-    """Return the call of a program, and of all programs that it calls.
+    """Return the call of a jaxpr, with all calls inside it.
 
     Args:
         called: The program.

@@ -84,7 +84,7 @@ def propagate_needs(
     """Return the need of each argument, and add the work to a tally.
 
     Args:
-        call: The program.
+        call: The call of the program.
         results: The need of each result.
         tally: The tally that the work is added to; None to compute only needs.
         again: True for a part that `jax.checkpoint` recomputes.
