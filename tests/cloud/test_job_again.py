@@ -65,8 +65,8 @@ def test_request_is_read_back_from_google(name: str) -> None:
 def make_machine(request: TpuRequest) -> Any:
     """Return the instance, or the properties of the template, that a request makes."""
     if request.type.hosts == 1:
-        return compute_requests.make_instance(request, "my-project")
-    return compute_requests.make_template(request, "my-project")["properties"]
+        return compute_requests.make_instance_body(request, "my-project")
+    return compute_requests.make_instance_template_body(request, "my-project")["properties"]
 
 
 @dataclass

@@ -189,15 +189,15 @@ class ComputeClient:
         place = f"zones/{request.zone}"
         doing = f"create `{request.name}`"
         if request.type.hosts == 1:
-            body = compute_requests.make_instance(request, self.project)
+            body = compute_requests.make_instance_body(request, self.project)
             return self._write(doing, "POST", f"{place}/instances", body)
         region = f"regions/{compute_requests.find_region(request.zone)}"
         try:
-            policy = compute_requests.make_policy(request)
+            policy = compute_requests.make_resource_policy_body(request)
             self._finish(self._write(doing, "POST", f"{region}/resourcePolicies", policy))
-            template = compute_requests.make_template(request, self.project)
+            template = compute_requests.make_instance_template_body(request, self.project)
             self._finish(self._write(doing, "POST", "global/instanceTemplates", template))
-            group = compute_requests.make_group(request, self.project)
+            group = compute_requests.make_instance_group_body(request, self.project)
             return self._write(doing, "POST", f"{place}/instanceGroupManagers", group)
         except CloudProblem as problem:
             if problem.kind not in UNANSWERED:

@@ -131,7 +131,7 @@ def choose_wait_s(request: TpuRequest) -> int:
     return min(max(request.valid_until_s or WAIT_LONGEST_S, WAIT_SHORTEST_S), WAIT_LONGEST_S)
 
 
-def make_instance(request: TpuRequest, project: str) -> Body:
+def make_instance_body(request: TpuRequest, project: str) -> Body:
     """Return the instance for a single-host TPU."""
     place = f"projects/{project}/zones/{request.zone}"
     body = _machine(request, project, "instance")
@@ -142,7 +142,7 @@ def make_instance(request: TpuRequest, project: str) -> Body:
     return body
 
 
-def make_template(request: TpuRequest, project: str) -> Body:
+def make_instance_template_body(request: TpuRequest, project: str) -> Body:
     """Return a slice's instance template."""
     properties = _machine(request, project, "template")
     properties["machineType"] = find_machine_type(request)
@@ -150,7 +150,7 @@ def make_template(request: TpuRequest, project: str) -> Body:
     return {"name": request.name, "properties": properties}
 
 
-def make_policy(request: TpuRequest) -> Body:
+def make_resource_policy_body(request: TpuRequest) -> Body:
     """Return a slice's workload policy, which sets the topology its machines form."""
     return {
         "name": request.name,
@@ -168,7 +168,7 @@ def encode_policy_note(zone: str) -> str:
     return msgspec.json.encode(PolicyNote(made_by=MADE_BY["made-by"], zone=zone)).decode()
 
 
-def make_group(request: TpuRequest, project: str) -> Body:
+def make_instance_group_body(request: TpuRequest, project: str) -> Body:
     """Return a slice's managed instance group, which creates all of its machines or none."""
     region = find_region(request.zone)
     return {

@@ -57,7 +57,7 @@ _PAST = {"stop": "stopped", "start": "started"}
 
 
 @dataclass(frozen=True)
-class CloudAnswer:
+class TpuQueryResult:
     """The TPUs of a project from one query to Google, or from the ledger."""
 
     number: int
@@ -148,18 +148,18 @@ gcloud is configured for.
     @work(thread=True, exclusive=True, exit_on_error=False, group=TPUS)
     def _ask(self, number: int, stopped: threading.Event) -> None:
         seen = _remembered()
-        self.post_message(FactsLoaded(CloudAnswer(0, seen)))
+        self.post_message(FactsLoaded(TpuQueryResult(0, seen)))
         try:
             seen = self._look(seen, stopped)
         except StoppedError:
-            self.post_message(FactsLoaded(CloudAnswer(number, None)))
+            self.post_message(FactsLoaded(TpuQueryResult(number, None)))
             return
         except Problem as problem:
             if project := project_and_zone.find_project(None):
                 seen = replace(seen, project=project, trouble=str(problem))
             else:
                 seen = replace(seen, needs_project=True)
-        self.post_message(FactsLoaded(CloudAnswer(number, seen)))
+        self.post_message(FactsLoaded(TpuQueryResult(number, seen)))
 
     def _look(self, before: KnownTpus, stopped: threading.Event) -> KnownTpus:
         """Return Google's list; raises Problem if there is no answer."""
@@ -185,9 +185,11 @@ gcloud is configured for.
             unreadable=before.unreadable,
         )
 
-    def on_facts_loaded(self, message: FactsLoaded[CloudAnswer | TpuPlan | str | Problem]) -> None:
+    def on_facts_loaded(
+        self, message: FactsLoaded[TpuQueryResult | TpuPlan | str | Problem]
+    ) -> None:
         what = message.facts
-        if isinstance(what, CloudAnswer):
+        if isinstance(what, TpuQueryResult):
             self._take(what)
         elif isinstance(what, TpuPlan):
             self._end_wait()
@@ -203,7 +205,7 @@ gcloud is configured for.
             self.show_error(what)
         self.refresh_bindings()
 
-    def _take(self, answer: CloudAnswer) -> None:
+    def _take(self, answer: TpuQueryResult) -> None:
         if answer.number == 0:  # from the ledger, until Google has answered
             if self._seen.asked is None:
                 self._seen = answer.seen or KnownTpus()
@@ -321,7 +323,7 @@ gcloud is configured for.
             client, clock = tpu_work.make_client(self.tutor, project.name, stopped)
             self.post_message(FactsLoaded(make(client, clock)))
         except StoppedError:
-            self.post_message(FactsLoaded(CloudAnswer(self._number, None)))
+            self.post_message(FactsLoaded(TpuQueryResult(self._number, None)))
         except Problem as problem:
             self.post_message(FactsLoaded(problem))
 
