@@ -78,7 +78,7 @@ def test_impossible_request_is_refused_early(more: tuple[str, ...]) -> None:
 
 def test_apis_agree_with_table_of_generations() -> None:
     """Both tables know the same of both APIs, and each row has its sources."""
-    rows = api_choice.read_apis()
+    rows = api_choice.read_generation_apis()
     known = [row for row in GENERATIONS if row.cloud_tpu_api is not None]
 
     assert {row.name for row in known} == {*rows}

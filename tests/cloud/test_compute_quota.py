@@ -13,8 +13,8 @@ from tpustarter.cloud.api.rest_client import RestClient
 from tpustarter.cloud.create.tpu_request import parse_type
 from tpustarter.cloud.doctor import compute_quota, diagnosis
 from tpustarter.cloud.doctor.credential_check import make_anonymous_credentials
-from tpustarter.cloud.doctor.project_answers import ProjectAnswer
-from tpustarter.cloud.doctor.wanted_tpu import WantedTpu
+from tpustarter.cloud.doctor.doctor_target import DoctorTarget
+from tpustarter.cloud.doctor.project_findings import ProjectAnswer
 
 ZONE = "us-central1-c"
 METRICS = f"{rest_client.SERVICES}/v1beta1/projects/{PROJECT}/services/compute.googleapis.com"
@@ -47,7 +47,7 @@ def ask(kind: str, metrics: list[Any], instances: Any = ()) -> ProjectAnswer:
     for rest in ("instanceGroupManagers", "instanceTemplates", "resourcePolicies"):
         google.answers[f"{INSTANCES}/{rest}"] = {"items": {}}
     with serving(google) as address:
-        subject = WantedTpu(Project(PROJECT, "a test"), ZONE, parse_type(kind))
+        subject = DoctorTarget(Project(PROJECT, "a test"), ZONE, parse_type(kind))
         client = RestClient(make_anonymous_credentials(), address=address)
         return compute_quota.examine_compute_quota(subject, client)
 
@@ -105,7 +105,7 @@ def test_report_without_project_is_table() -> None:
     """The project is the first row, and everything else was not tried."""
     from tpustarter.cloud.api.project_and_zone import PLACEHOLDER
 
-    report = diagnosis.diagnose_project(WantedTpu(PLACEHOLDER))
+    report = diagnosis.diagnose_project(DoctorTarget(PLACEHOLDER))
     first, *others = report.findings
 
     assert ("project", "fail") == (first.id, first.verdict)

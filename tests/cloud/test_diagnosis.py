@@ -27,8 +27,8 @@ from tpustarter.cloud.api import project_and_zone, rest_client
 from tpustarter.cloud.create import tpu_request
 from tpustarter.cloud.doctor import diagnosis
 from tpustarter.cloud.doctor.diagnosis import DoctorReport
-from tpustarter.cloud.doctor.project_answers import ProjectFinding
-from tpustarter.cloud.doctor.wanted_tpu import WantedTpu
+from tpustarter.cloud.doctor.doctor_target import DoctorTarget
+from tpustarter.cloud.doctor.project_findings import ProjectFinding
 from tpustarter.core.problem import ExitCode, Problem
 
 OWN = project_and_zone.Project(PROJECT, "gcloud's configuration", gcloud_knows=True)
@@ -39,16 +39,16 @@ def subject(
     tpu: str | None = "v6e-8",
     project: project_and_zone.Project = OWN,
     **more: Any,
-) -> WantedTpu:
+) -> DoctorTarget:
     """Return the subject of an examination."""
-    return WantedTpu(project, zone, tpu_request.parse_type(tpu) if tpu else None, **more)
+    return DoctorTarget(project, zone, tpu_request.parse_type(tpu) if tpu else None, **more)
 
 
 @pytest.fixture
 def examine(monkeypatch: pytest.MonkeyPatch) -> Callable[..., DoctorReport]:
     """Return a function that examines a project of a fake Google."""
 
-    def run(google: FakeGoogle, who: WantedTpu | None = None, **more: Any) -> DoctorReport:
+    def run(google: FakeGoogle, who: DoctorTarget | None = None, **more: Any) -> DoctorReport:
         with serving(google) as address:
             monkeypatch.setenv(rest_client.ENDPOINT, address)
             return diagnosis.diagnose_project(who or subject(), **more)

@@ -12,14 +12,14 @@ from tpustarter.cloud.api import project_and_zone
 from tpustarter.cloud.api.rest_client import RestClient, UnansweredError
 from tpustarter.cloud.create import tpu_request
 from tpustarter.cloud.doctor import chip_quota
-from tpustarter.cloud.doctor.project_answers import ProjectAnswer
-from tpustarter.cloud.doctor.wanted_tpu import WantedTpu
+from tpustarter.cloud.doctor.doctor_target import DoctorTarget
+from tpustarter.cloud.doctor.project_findings import ProjectAnswer
 
 
 def examine(tpu: str | None, *metrics: dict[str, Any], zone: str = ZONE) -> ProjectAnswer:
     """Return what is found of the quota of a type."""
     project = project_and_zone.Project(PROJECT, "--project")
-    subject = WantedTpu(project, zone, tpu_request.parse_type(tpu) if tpu else None)
+    subject = DoctorTarget(project, zone, tpu_request.parse_type(tpu) if tpu else None)
     with serving(FakeGoogle().breaks("consumerQuota", {"metrics": list(metrics)})) as address:
         return chip_quota.examine_quota(
             subject, RestClient(AnonymousCredentials(), address=address)

@@ -11,10 +11,10 @@ from tests.support.fake_google import PROJECT, FakeGoogle, refusal, rule, servin
 from tpustarter.cloud.api import project_and_zone
 from tpustarter.cloud.api.rest_client import RestClient, UnansweredError
 from tpustarter.cloud.doctor import network
-from tpustarter.cloud.doctor.project_answers import ProjectAnswer
-from tpustarter.cloud.doctor.wanted_tpu import WantedTpu
+from tpustarter.cloud.doctor.doctor_target import DoctorTarget
+from tpustarter.cloud.doctor.project_findings import ProjectAnswer
 
-SUBJECT = WantedTpu(
+SUBJECT = DoctorTarget(
     project_and_zone.Project(PROJECT, "gcloud's configuration", gcloud_knows=True), "us-east1-d"
 )
 IAP = network.IAP

@@ -22,7 +22,7 @@ from tpustarter.core import content, yaml_rows
 from tpustarter.core.problem import ExitCode, Problem
 from tpustarter.explain import known_failures
 
-ROWS = {row.id: row for row in api_errors.read_cloud_failures()}
+ROWS = {row.id: row for row in api_errors.read_known_cloud_failures()}
 
 KINDS = {
     "capacity": "no-capacity insufficient-reserved",
@@ -343,7 +343,7 @@ def test_broken_error_file_is_one_error(
     file.write_text(_SOUND.replace(*change), encoding="utf-8")
 
     with pytest.raises(Problem) as caught:
-        api_errors.read_cloud_failures(file)
+        api_errors.read_known_cloud_failures(file)
 
     assert "`broken.yml`" in caught.value.full_text or "row `one`" in caught.value.full_text
     assert expected in caught.value.full_text
@@ -355,7 +355,7 @@ def test_sound_row_loads_and_missing_file_fails(tmp_path: Path) -> None:
     file = tmp_path / "sound.yml"
     file.write_text(_SOUND, encoding="utf-8")
 
-    row: CloudFailure = api_errors.read_cloud_failures(file)[0]
+    row: CloudFailure = api_errors.read_known_cloud_failures(file)[0]
 
     assert ("one", None, None) == (row.id, row.read, row.grpc_code)
     with pytest.raises(Problem, match="cannot be read"):

@@ -19,16 +19,19 @@ from tests.support.fake_workers import cut, end_calls, ending_jobs, lay_workers,
 from tests.support.processes import until
 from tpustarter.cloud.api import compute_requests
 from tpustarter.cloud.api.compute_client import ComputeClient
-from tpustarter.cloud.api.compute_request_parsing import MachineProperties, parse_request
+from tpustarter.cloud.api.compute_request_parsing import (
+    MachineProperties,
+    rebuild_request_from_machine,
+)
 from tpustarter.cloud.billing import ledger
 from tpustarter.cloud.create import tpu_request
 from tpustarter.cloud.create.tpu_creation import TpuCreation
 from tpustarter.cloud.create.tpu_request import TpuRequest
 from tpustarter.cloud.jobs import (
+    job_completion,
     job_connection,
     job_end,
     job_files,
-    job_follow,
     job_records,
     job_start,
 )
@@ -52,7 +55,7 @@ def test_request_is_read_back_from_google(name: str) -> None:
     machine = msgspec.convert(made, MachineProperties)
 
     hosts = request.type.hosts
-    read = parse_request(machine, request.name, request.zone, "my-project", hosts)
+    read = rebuild_request_from_machine(machine, request.name, request.zone, "my-project", hosts)
 
     assert read
     assert (request.type, request.tier) == (read.type, read.tier)
@@ -62,8 +65,8 @@ def test_request_is_read_back_from_google(name: str) -> None:
 def make_machine(request: TpuRequest) -> Any:
     """Return the instance, or the properties of the template, that a request makes."""
     if request.type.hosts == 1:
-        return compute_requests.make_instance(request, "my-project")
-    return compute_requests.make_template(request, "my-project")["properties"]
+        return compute_requests.make_instance_body(request, "my-project")
+    return compute_requests.make_instance_template_body(request, "my-project")["properties"]
 
 
 @dataclass
@@ -80,7 +83,7 @@ class Site:
     def follow(self) -> int | None:
         """Follow the job to its end."""
         clock = self.compute.clock
-        return exhaust(job_follow.follow_job(self.client, PROJECT, self.job, clock))[1]
+        return exhaust(job_completion.follow_job(self.client, PROJECT, self.job, clock))[1]
 
     def lose(self, *, is_preemption: bool) -> None:
         """Take the TPU away, and whatever runs on it."""
@@ -138,7 +141,7 @@ def test_job_starts_again_after_a_preemption(site: Site) -> None:
     site.compute.clock.sleep(60)
     replace_workers(site.homes)
     site.job = TpuJob(job_records.read_jobs()[-1], site.job.workers, site.job.route)
-    exhaust(job_follow.recreate_tpu(site.client, PROJECT, site.job, site.compute.clock))
+    exhaust(job_completion.recreate_tpu(site.client, PROJECT, site.job, site.compute.clock))
     exhaust(job_start.start_job(site.job, None))
     until(lambda: site.waiting() == len(site.job.workers), "the second start")
     for one in site.homes.glob("w*/tpustarter-jobs/*/code"):

@@ -8,7 +8,7 @@ import pytest
 
 from tests.support.places import TESTS
 from tests.support.real_compiler import LESS_EFFORT, python_with_libtpu
-from tpustarter.rehearsal import lower_bound
+from tpustarter.rehearsal import roofline_bound
 from tpustarter.rehearsal.programs.rehearsal_request import RehearsalRequest
 from tpustarter.rehearsal.run import Rehearsal
 
@@ -31,7 +31,7 @@ def test_flops_are_those_of_the_compiler(monkeypatch: pytest.MonkeyPatch) -> Non
 
     assert 8 == len(rehearsal.results)
     for result in rehearsal.results:
-        work = lower_bound.read_work(result)
+        work = roofline_bound.read_work(result)
         assert work is not None
         assert work.flops <= result["flops"] <= MOST * work.flops, result["program"]
         if modelled := result["compiler_model_seconds"]:

@@ -84,7 +84,7 @@ def test_run_installs_compiler_used_only_by_rehearsal(
     assert "add_one for v5e-1: compiles" in texts
     told = "jax 0.12.0.1 with libtpu 0.0.50.1 compiles for v5e-1; nothing was run"
     assert told == setup.steps[3].note
-    assert python == compiler.find_compiler(None, _MACHINES[tmp_path])
+    assert python == compiler.find_compiler_python(None, _MACHINES[tmp_path])
     chosen, others = interpreters.choose_interpreter(
         None, {"PATH": "", "HOME": str(tmp_path)}, tmp_path
     )
@@ -109,7 +109,7 @@ def test_compiler_profile_outranks_active_environment(tmp_path: Path) -> None:
     found = [one.path for one in interpreters.find_pythons_with_libtpu(env, tmp_path)]
 
     assert [setup.folder / "bin/python", active] == found
-    assert active == compiler.find_compiler(str(active), host.Machine(env=env))
+    assert active == compiler.find_compiler_python(str(active), host.Machine(env=env))
 
 
 def test_both_profiles_live_side_by_side(tmp_path: Path) -> None:
@@ -183,7 +183,7 @@ def test_a_compiler_that_does_not_compile_proves_nothing(
     assert ExitCode.FAILED == setup.exit_code
     assert environments.find_proved_environment(environments.COMPILES) is None
     with pytest.raises(Problem, match="no Python found here has the TPU compiler"):
-        compiler.find_compiler(None, host.Machine(env={"PATH": "", "HOME": str(tmp_path)}))
+        compiler.find_compiler_python(None, host.Machine(env={"PATH": "", "HOME": str(tmp_path)}))
     assert ["done", "done", "done", "todo", "todo"] == states(make(tmp_path, "rehearse"))
 
 
@@ -205,7 +205,7 @@ def test_compiler_without_libtpu_is_found_no_more(tmp_path: Path) -> None:
 
     assert ["done", "done", "todo", "todo", "todo"] == states(make(tmp_path, "rehearse"))
     with pytest.raises(Problem, match="no Python found here has the TPU compiler"):
-        compiler.find_compiler(None, host.Machine(env={"PATH": "", "HOME": str(tmp_path)}))
+        compiler.find_compiler_python(None, host.Machine(env={"PATH": "", "HOME": str(tmp_path)}))
     run(make(tmp_path, "rehearse"))
     assert ["done"] * 5 == states(make(tmp_path, "rehearse"))
 

@@ -24,9 +24,9 @@ from tests.support import llama
 from tests.support.places import TESTS
 from tpustarter.core.json_values import as_type
 from tpustarter.machine.tpus import parse_type
-from tpustarter.probe.rehearse.work import constant_masks, jaxpr
+from tpustarter.probe.rehearse.work import constant_propagation, jaxpr
 from tpustarter.probe.rehearse.work.program_work import count_work
-from tpustarter.rehearsal import lower_bound
+from tpustarter.rehearsal import roofline_bound
 from tpustarter.rehearsal.result_fields import ProgramWork
 
 PUBLISHED = yaml.safe_load((TESTS / "probe" / "published_measurements.yml").read_text())
@@ -315,9 +315,9 @@ def test_converted_mask_has_its_new_type(name: str) -> None:
 
 def test_long_iota_takes_no_memory() -> None:
     """A range of a billion numbers is neither made nor known."""
-    fact = constant_masks.derive_fact("iota", {"dimension": 0}, [], [], [2**30])
+    fact = constant_propagation.derive_fact("iota", {"dimension": 0}, [], [], [2**30])
 
-    assert constant_masks.NOTHING == fact
+    assert constant_propagation.NOTHING == fact
 
 
 @pytest.mark.parametrize(("divisor", "stays"), [(8.0, 2 * CAUSAL), (1e6, CAUSAL + 64 * 64)])
@@ -595,7 +595,7 @@ def bound_of(work: ProgramWork, tpu: str, written: float) -> float:
     """Return the seconds of a lower bound."""
     result = {"tpu": tpu, "status": "compiles", "collectives": [], "flops": None}
     result["written_bytes"] = written
-    bound = lower_bound.compute_bound(result, work)
+    bound = roofline_bound.compute_bound(result, work)
     assert bound is not None
     return bound.seconds
 

@@ -94,8 +94,8 @@ def test_comparison_matches_golden_file(request: pytest.FixtureRequest) -> None:
         "# all sizes",
         *fit_text.format_largest_sizes(fits[:1], verbose=True),
         "# headline",
-        fit_text.format_fit_headline(fits),
-        fit_text.format_fit_headline(fits[:2]),
+        fit_text.format_largest_fit_headline(fits),
+        fit_text.format_largest_fit_headline(fits[:2]),
     ]
     golden, text = TESTS / "golden" / "rehearsal-comparison.txt", "\n".join(lines) + "\n"
     if request.config.getoption("--golden"):

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from tests.support.places import TESTS
 from tpustarter.core.problem import ExitCode, Problem
 from tpustarter.machine import tpus
-from tpustarter.rehearsal import lower_bound
+from tpustarter.rehearsal import roofline_bound
 from tpustarter.rehearsal.programs import user_program
 from tpustarter.rehearsal.programs.user_program import JitCallSiteSummary
 from tpustarter.rehearsal.text import model_estimate, rehearsal_headline, rehearsal_text
@@ -327,7 +327,7 @@ REPORTS: dict[str, tuple[tuple[str, ...], list[dict[str, Any]]]] = {
     "bounds": (
         ("v5e-8", "v6e-8"),
         [
-            lower_bound.add_bound(made("step", tpu, work=WORK, written_bytes=0, flops=None))
+            roofline_bound.add_bound(made("step", tpu, work=WORK, written_bytes=0, flops=None))
             for tpu in ("v5e-8", "v6e-8")
         ],
     ),

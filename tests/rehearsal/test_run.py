@@ -383,9 +383,9 @@ def test_compiler_is_found_or_setup_is_hinted(stub: str, tmp_path: Path) -> None
     machine = lay_out(tmp_path, env={"VIRTUAL_ENV": str(Path(stub).parents[1]), "PATH": "/none"})
     nothing = lay_out(tmp_path / "other", env={"PATH": "/none"})
     with pytest.raises(Problem, match="no Python found here has the TPU compiler") as problem:
-        compiler.find_compiler(None, nothing)
+        compiler.find_compiler_python(None, nothing)
 
-    assert Path(stub) == compiler.find_compiler(None, machine)
+    assert Path(stub) == compiler.find_compiler_python(None, machine)
     assert "`tpustarter setup rehearse`" in (problem.value.hint or "")
 
 

@@ -16,7 +16,7 @@ from tpustarter.core.problem import Problem
 from tpustarter.report import make_report, triage
 from tpustarter.report.clean.allowed_fields import NOT_TOLD
 from tpustarter.report.collect.collector import ReportContext
-from tpustarter.report.forms import issue_trackers, markdown_form, report_questions, report_summary
+from tpustarter.report.forms import issue_trackers, markdown_form, open_questions, report_summary
 from tpustarter.report.forms.report_view import ReportView
 from tpustarter.report.report_document import ReportFacts, ReportSection, read_facts
 
@@ -149,8 +149,8 @@ def test_only_questions_left_open_remain(document: dict[str, Any]) -> None:
         document, metadata=metadata, resources={"container": "docker"}, changes={"since": "then"}
     )
     known["first"]["stale"] = []
-    asked = "\n".join(report_questions.list_user_questions(ReportView(document)))
-    left = "\n".join(report_questions.list_user_questions(ReportView(known)))
+    asked = "\n".join(open_questions.list_user_questions(ReportView(document)))
+    left = "\n".join(open_questions.list_user_questions(ReportView(known)))
 
     assert "with its runtime version" in asked
     assert "newest jax and jaxlib" in asked
@@ -172,7 +172,7 @@ def test_shortest_code_is_requested_once(tracker: str, document: dict[str, Any])
 
 def next_steps(document: dict[str, Any]) -> str:
     """Return the commands that collect more."""
-    return "\n".join(report_questions.format_next_steps(ReportView(document)))
+    return "\n".join(open_questions.format_next_steps(ReportView(document)))
 
 
 def test_next_steps_fit_known_facts(document: dict[str, Any]) -> None:

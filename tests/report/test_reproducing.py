@@ -38,7 +38,7 @@ from tpustarter.report.forms import bundle, markdown_form
 from tpustarter.report.open import opened_report
 from tpustarter.reproducing import merged_code, reproducer_file, reproducer_run, variants
 from tpustarter.reproducing.reproducer_file import (
-    FailureConditions,
+    FailureEnvironment,
     ReproducedFailure,
     ReproducerFile,
 )
@@ -61,7 +61,7 @@ ALLOWED = {
     "torch_xla",
     "torch_tpu",
 }
-ON_CPU = FailureConditions(
+ON_CPU = FailureEnvironment(
     "cpu",
     8,
     None,

@@ -23,7 +23,7 @@ DRAWN = "╭─ ⠶⠶ ━━━── ▌ ⠿⠿ ⠯⠽ ┏━┓┃ █▎ ▶
 )
 def test_drawing_uses_glyphs_of_terminal(encoding: str, env: dict[str, str], expected: str) -> None:
     """Chips that are there differ from those that stand in, and what is behind from what is not."""
-    table = glyphs.make_table(encoding, env)
+    table = glyphs.make_glyph_table(encoding, env)
 
     assert table is not None
     assert expected == DRAWN.translate(table)
@@ -32,7 +32,7 @@ def test_drawing_uses_glyphs_of_terminal(encoding: str, env: dict[str, str], exp
 @pytest.mark.parametrize("encoding", ["utf-8", "UTF-8", "utf_8", "utf8"])
 def test_utf8_terminal_keeps_every_letter(encoding: str) -> None:
     """Nothing is looked at there."""
-    assert glyphs.make_table(encoding, {"TERM": "xterm-256color"}) is None
+    assert glyphs.make_glyph_table(encoding, {"TERM": "xterm-256color"}) is None
 
 
 @pytest.mark.parametrize(("encoding", "env"), [("ascii", {}), ("utf-8", CONSOLE)])

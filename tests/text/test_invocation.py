@@ -49,7 +49,7 @@ def by_uv(project: Path, **more: str) -> str:
         **more,
     }
     started = f"{project}/.venv/bin/tpustarter"
-    return invocation.find_program_command(environ, started, prefix=f"{project}/.venv")
+    return invocation.find_launch_command(environ, started, prefix=f"{project}/.venv")
 
 
 def test_command_in_a_cell_begins_with_its_mark(project: Path) -> None:
@@ -103,11 +103,11 @@ def test_a_command_for_another_folder_names_the_project(project: Path) -> None:
     }
     started, prefix = f"{project}/.venv/bin/tpustarter", f"{project}/.venv"
 
-    assert "uv run tpustarter" == invocation.find_program_command(environ, started, prefix)
-    command = invocation.find_program_command(environ, started, prefix, anywhere=True)
+    assert "uv run tpustarter" == invocation.find_launch_command(environ, started, prefix)
+    command = invocation.find_launch_command(environ, started, prefix, anywhere=True)
     assert "uv run --project ~/project tpustarter" == command
     environ["PATH"] = f"{project}/.venv/bin:{environ['PATH']}"
-    assert "tpustarter" == invocation.find_program_command(environ, started, prefix, anywhere=True)
+    assert "tpustarter" == invocation.find_launch_command(environ, started, prefix, anywhere=True)
 
 
 def test_an_active_environment_needs_no_uv(project: Path) -> None:
@@ -127,7 +127,7 @@ def test_without_uv_command_is_name_or_path(project: Path, tmp_path: Path) -> No
 
     def found(path: object, started: str = started) -> str:
         environ = {"PATH": str(path), "HOME": home}
-        return invocation.find_program_command(environ, started, prefix=f"{project}/.venv")
+        return invocation.find_launch_command(environ, started, prefix=f"{project}/.venv")
 
     assert "tpustarter" == found(linked.parent)
     assert "tpustarter" == found(f"{project}/.venv/bin")

@@ -87,7 +87,7 @@ CURVES = LinePlot(
 
 def test_each_curve_has_colour_and_name() -> None:
     """All are drawn finely, and who sees no colours finds each by its name."""
-    painting = painted_drawings.paint_drawings([CURVES], 74, has_colours=True)
+    painting = painted_drawings.render_drawings([CURVES], 74, has_colours=True)
     lines = painting.plain.split("\n")
     end = {
         name: row
@@ -111,12 +111,12 @@ def test_each_curve_has_colour_and_name() -> None:
 
 def test_curves_without_colours_have_named_signs() -> None:
     """The rows of signs are for terminals that cannot tell two curves apart otherwise."""
-    text = painted_drawings.paint_drawings([CURVES], 74, has_colours=False).plain
+    text = painted_drawings.render_drawings([CURVES], 74, has_colours=False).plain
 
     assert "x padded" in text
     assert "o third" in text
     assert "xxxxxxxx" in text
-    assert "xxxxxxxx" not in painted_drawings.paint_drawings([CURVES], 74, has_colours=True).plain
+    assert "xxxxxxxx" not in painted_drawings.render_drawings([CURVES], 74, has_colours=True).plain
 
 
 PLOTTED = """# Two
@@ -145,7 +145,7 @@ def test_block_plots_signs_only_in_plain_mode(tmp_path: Path, *, plain: bool) ->
 
 def test_first_and_last_step_are_labelled() -> None:
     """Also where they are no round numbers; and an axis that comes near zero begins with it."""
-    lines = painted_drawings.paint_drawings([CURVES], 74, has_colours=True).plain.split("\n")
+    lines = painted_drawings.render_drawings([CURVES], 74, has_colours=True).plain.split("\n")
 
     assert ["0", "2", "4", "6", "8", "9"] == lines[-2].split()
     assert "step" == lines[-1].strip()
@@ -155,7 +155,7 @@ def test_first_and_last_step_are_labelled() -> None:
 def test_overlapping_curves_are_both_visible() -> None:
     """In turns: the later one would cover the other."""
     same = LinePlot("step", STEPS, {"one": STEPS, "two": STEPS}, 10)
-    painting = painted_drawings.paint_drawings([same], 74, has_colours=True)
+    painting = painted_drawings.render_drawings([same], 74, has_colours=True)
     cells = [
         sum(span.end - span.start for span in painting.spans if span.style == colour)
         for colour in painted_drawings.CURVES[:2]
@@ -168,7 +168,7 @@ def test_overlapping_curves_are_both_visible() -> None:
 def test_curves_fill_width_up_to_names(width: int) -> None:
     """Whatever size the terminal says that it has, such as 80 columns where there is none."""
     two = LinePlot("step", STEPS, {"up": STEPS, "down": STEPS[::-1]}, 10)
-    lines = painted_drawings.paint_drawings([two], width, has_colours=True).plain.split("\n")
+    lines = painted_drawings.render_drawings([two], width, has_colours=True).plain.split("\n")
 
     assert max(map(len, lines)) == width
     assert max(line.find("down") for line in lines) == width - len("down")
@@ -182,7 +182,7 @@ def test_names_of_curves_never_break_plot(names: int, width: int) -> None:
     series = {f"a_long_name_of_{n}_{'z' * n}": (1.0, None, n / 2) for n in range(names)}
     for has_colours in (True, False):
         drawing = LinePlot("x", (0.0, 1.0, 2.0), series, 3)
-        painting = painted_drawings.paint_drawings([drawing], width, has_colours=has_colours)
+        painting = painted_drawings.render_drawings([drawing], width, has_colours=has_colours)
 
         assert max(map(len, painting.plain.split("\n"))) <= width
         assert all(0 <= span.start < span.end <= len(painting.plain) for span in painting.spans)

@@ -48,7 +48,7 @@ def load_state(name: str) -> dict[str, object]:
         Problem: The file cannot be read, or is damaged and cannot be moved aside.
     """
     try:
-        return read_state_or_raise(name) or {}
+        return read_state_strictly(name) or {}
     except UnreadableError as error:
         if not error.is_damaged:
             raise Problem(
@@ -70,7 +70,7 @@ def move_damaged_file(name: str) -> None:
     locations.move_aside(file, broken.name, why="cannot be read")
 
 
-def read_state_or_raise(name: str) -> dict[str, object] | None:
+def read_state_strictly(name: str) -> dict[str, object] | None:
     """Return the state called `name`, or None if there is none; an unreadable file is left alone.
 
     For callers that must not continue as if nothing had been saved.

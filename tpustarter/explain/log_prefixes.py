@@ -67,7 +67,7 @@ class WorkerLogSplitter:
         """The line numbers of each worker's lines in the combined log, counted from 1."""
 
     def take(self, chunk: bytes) -> None:
-        """Search the log's next bytes."""
+        """Split the next bytes of the log into lines, and scan each with its worker's scanner."""
         data = self._rest + chunk
         end = data.rfind(b"\n")
         data, self._rest = data[: end + 1], data[end:]

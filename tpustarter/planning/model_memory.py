@@ -88,7 +88,7 @@ def sum_components(parts: Sequence[MemoryComponent]) -> int:
     return sum(part.size for part in parts)
 
 
-def count_cache_tokens(model: ModelShape, context: int) -> int:
+def sum_cached_tokens_over_layers(model: ModelShape, context: int) -> int:
     """Return the tokens of one sequence that the cache holds, summed over the layers.
 
     A layer with a sliding window keeps only that window.
@@ -98,7 +98,7 @@ def count_cache_tokens(model: ModelShape, context: int) -> int:
 
 def kv_cache_memory(model: ModelShape, options: PlanOptions, tensor: int) -> MemoryComponent:
     """Return the KV cache's memory on one device."""
-    tokens, bits = count_cache_tokens(model, options.context), BITS[options.cache]
+    tokens, bits = sum_cached_tokens_over_layers(model, options.context), BITS[options.cache]
     if model.latent:
         # All heads share one vector per token, so tensor parallelism has nothing to shard.
         each = model.latent.latent_rank + model.latent.rotary_size

@@ -54,15 +54,15 @@ if TYPE_CHECKING:
     )
     from tpustarter.probe.rehearse.rehearsal_messages import (
         CompileCommand,
+        LoadCompilerCommand,
         LowerCommand,
-        PrepareCommand,
         RehearsalEvent,
         ScriptCommand,
     )
     from tpustarter.probe.slice.messages import (
+        BeginSliceCommand,
         CheckCommand,
         CheckFields,
-        SliceCommand,
         SliceEvent,
         VerdictCommand,
     )
@@ -70,11 +70,11 @@ if TYPE_CHECKING:
     ServedCommand = RunCheckCommand | BlockCommand | CompileCommand | LowerCommand | ScriptCommand
     Command = (
         ServedCommand
-        | PrepareCommand
+        | LoadCompilerCommand
         | TargetCommand
         | VersionsCommand
         | FinishCommand
-        | SliceCommand
+        | BeginSliceCommand
         | VerdictCommand
     )
     ChildEvent = VersionsEvent | DrawingsEvent | RehearsalEvent | SliceEvent
@@ -158,7 +158,7 @@ def _rehearse(command: CompileCommand | LowerCommand | ScriptCommand, emit: Emit
     return script.rehearse_script(command, emit)
 
 
-def _serve_slice(command: SliceCommand, emit: Emit, control: int) -> int:
+def _serve_slice(command: BeginSliceCommand, emit: Emit, control: int) -> int:
     from tpustarter.probe.slice import slice_host
 
     def run_check(check: CheckFields, emit: EmitCheckEvent) -> None:

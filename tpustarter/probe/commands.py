@@ -48,14 +48,14 @@ class VersionsCommand(TypedDict):
     do: Literal["versions"]
 
 
-class RunCheckOptions(TypedDict, total=False):
+class OptionalCheckFields(TypedDict, total=False):
     """The optional fields of a check's command."""
 
     program_store: str
     """The folder with programs that earlier runs compiled; without it, all are compiled."""
 
 
-class RunCheckCommand(RunCheckOptions):
+class RunCheckCommand(OptionalCheckFields):
     """The command that runs a check."""
 
     do: Literal["check"]

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from tpustarter.core.problem import ExitCode, Problem
-from tpustarter.rehearsal import lower_bound
+from tpustarter.rehearsal import roofline_bound
 from tpustarter.rehearsal.programs.rehearsal_request import RehearsalRequest
 from tpustarter.rehearsal.programs.user_program import UserFunction
 from tpustarter.rehearsal.result_fields import ComparedProgram, ResultFields, fits_memory
@@ -50,7 +50,7 @@ def require_alternatives(request: RehearsalRequest, code: UserFunction | None) -
 
 
 def _row(result: ResultFields) -> ComparedProgram:
-    bound = lower_bound.read_bound(result)
+    bound = roofline_bound.read_bound(result)
     return ComparedProgram(
         result["tpu"],
         result["program"],

@@ -22,7 +22,7 @@ from tpustarter.core.problem import ExitCode, Problem
 from tpustarter.core.redact import Redactor
 from tpustarter.machine import host, tpus
 from tpustarter.probe.rehearse.rehearsal_messages import ProgramSource, TopologyFields
-from tpustarter.rehearsal import comparison, lower_bound
+from tpustarter.rehearsal import comparison, roofline_bound
 from tpustarter.rehearsal.compile import answer_cache, compiler, host_memory_limit, lowering
 from tpustarter.rehearsal.compile.compiler import (
     CompileProgress,
@@ -145,14 +145,16 @@ class Rehearsal:
         if self._request.python is not None:
             interpreters.choose_interpreter(self._request.python, self._machine.env, Path.cwd())
         explicit = self._request.compiler
-        named = compiler.find_compiler(explicit, self._machine) if explicit is not None else None
+        named = (
+            compiler.find_compiler_python(explicit, self._machine) if explicit is not None else None
+        )
         if (chips := describe_local_chips(self._machine)) and not self._request.beside_tpu:
             raise Problem(
                 f"this machine has {chips}, and the compiler was never tried beside a running job",
                 hint="if nothing is running on them, add `--beside-tpu`",
                 code=ExitCode.INCONCLUSIVE,
             )
-        return named or compiler.find_compiler(None, self._machine)
+        return named or compiler.find_compiler_python(None, self._machine)
 
     def stop(self, number: int = signal.SIGINT) -> None:
         """End the rehearsal; safe to call from any thread and signal handler."""
@@ -208,7 +210,7 @@ class Rehearsal:
         # Restore the order of the user's code, because answers arrive in any order.
         self.results.sort(key=lambda one: self._order.get((one["check"], one["program"]), 0))
         if (measured_s := self._request.measured_s) is not None:
-            self.results = lower_bound.add_measured_utilization(self.results, measured_s)
+            self.results = roofline_bound.add_measured_utilization(self.results, measured_s)
 
     @property
     def runs_script(self) -> bool:
@@ -435,7 +437,7 @@ class Rehearsal:
         self.progress.follow(event)
         if isinstance(event, RehearsalAnswer):
             answer_cache.save_compiler_answer(event.result)
-            event = RehearsalAnswer(lower_bound.add_bound(event.result))
+            event = RehearsalAnswer(roofline_bound.add_bound(event.result))
             self.results.append(event.result)
         elif isinstance(event, FittingSize):
             if self.fits and not self.fits[-1].finished:

@@ -35,7 +35,7 @@ from tpustarter.report.collect.reproducible_failures import WantedReproducer
 from tpustarter.reproducing import reproducer_file, reproducer_run, variants
 from tpustarter.reproducing.merged_code import NotStandalone
 from tpustarter.reproducing.reproducer_file import (
-    FailureConditions,
+    FailureEnvironment,
     ReproducedFailure,
     ReproducerFile,
 )
@@ -150,7 +150,7 @@ class _Tester:
             "output": first.output.strip() or None if first else None,
         }
 
-    def _place(self, framework: str) -> FailureConditions:
+    def _place(self, framework: str) -> FailureEnvironment:
         own = (
             framework_plan.framework_variables(self._plan, framework, self._context.machine.env)
             if framework
@@ -170,7 +170,7 @@ class _Tester:
         }
         checks = self._context.found.checks
         python = checks.target.get("python_version", "") if checks else ""
-        return FailureConditions(
+        return FailureEnvironment(
             self._plan.platform,
             self._plan.devices,
             self._plan.generation,
@@ -181,7 +181,7 @@ class _Tester:
         )
 
     def _tried(
-        self, one: WantedReproducer, made: ReproducerFile, place: FailureConditions
+        self, one: WantedReproducer, made: ReproducerFile, place: FailureEnvironment
     ) -> tuple[list[TriedVariant], str]:
         if why := self._why_none(one.framework):
             return [], why

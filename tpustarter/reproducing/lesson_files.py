@@ -40,7 +40,7 @@ class LessonFiles:
     """Sentences about these texts for the reproducer's opening comment."""
 
 
-def find_needed_files(lesson: Lesson, blocks: Iterable[str]) -> LessonFiles:
+def find_files_for_blocks(lesson: Lesson, blocks: Iterable[str]) -> LessonFiles:
     """Return the lesson files that blocks need, given the blocks' code.
 
     Raises:

@@ -38,7 +38,7 @@ class ReproducedFailure:
 
 
 @dataclass(frozen=True)
-class FailureConditions:
+class FailureEnvironment:
     """The devices, versions and environment variables of a failure, which a reproducer reuses."""
 
     platform: str
@@ -84,7 +84,7 @@ class ReproducerFile:
         )
 
 
-def _expected(place: FailureConditions) -> dict[str, str]:
+def _expected(place: FailureEnvironment) -> dict[str, str]:
     values = {
         "PLATFORM": place.platform,
         "DEVICES": place.devices,
@@ -96,7 +96,7 @@ def _expected(place: FailureConditions) -> dict[str, str]:
 def make_check_file(
     check: Check,
     failure: ReproducedFailure | None,
-    place: FailureConditions,
+    place: FailureEnvironment,
     *,
     checks: Path | None = None,
 ) -> ReproducerFile:
@@ -162,12 +162,12 @@ def make_block_reproducer(
     blocks: Sequence[Block],
     block: Block,
     failure: ReproducedFailure | None,
-    place: FailureConditions,
+    place: FailureEnvironment,
 ) -> ReproducerFile:
     """Create a block's reproducer, including the earlier blocks that it needs."""
     name = "_".join((*lesson.id.split("/"), block.id)).replace("-", "_")
     above = _needed(blocks, block)
-    files = lesson_files.find_needed_files(lesson, [one.code for one in (*above, block)])
+    files = lesson_files.find_files_for_blocks(lesson, [one.code for one in (*above, block)])
     program = ReproducerFile(
         name,
         f"{lesson.id}:{block.id}",
@@ -233,7 +233,7 @@ def _statements(code: str) -> list[ast.stmt]:
 def _head(
     program: ReproducerFile,
     failure: ReproducedFailure | None,
-    place: FailureConditions,
+    place: FailureEnvironment,
     notes: Iterable[str],
     verbatim: str = "",
 ) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from tpustarter.machine import frameworks
-from tpustarter.reproducing.reproducer_file import FailureConditions, ReproducerFile
+from tpustarter.reproducing.reproducer_file import FailureEnvironment, ReproducerFile
 from tpustarter.reproducing.reproducer_run import TrialOutcome
 from tpustarter.text import phrases
 
@@ -39,7 +39,7 @@ class TriedVariant:
         return self.outcome.words if self.outcome else f"not run: {self.why_not}"
 
 
-def list_variants(program: ReproducerFile, place: FailureConditions) -> list[Variant]:
+def list_variants(program: ReproducerFile, place: FailureEnvironment) -> list[Variant]:
     """Return a file's variants, with the reason for each that does not apply."""
     first = Variant(AS_IT_IS, {}, "as it is")
     if not program.framework:
@@ -61,7 +61,7 @@ def _precision(program: ReproducerFile) -> Variant:
     return Variant(f"{name}=highest", {name: "highest"}, "at precision highest", why)
 
 
-def _on_cpu(program: ReproducerFile, place: FailureConditions) -> Variant:
+def _on_cpu(program: ReproducerFile, place: FailureEnvironment) -> Variant:
     count = place.devices or 1
     known = frameworks.FRAMEWORKS.get(program.framework)
     env = (
@@ -82,7 +82,7 @@ def _on_cpu(program: ReproducerFile, place: FailureConditions) -> Variant:
     return Variant("on CPU devices", {**env, **expected}, "on CPU devices", why)
 
 
-def _one_device(program: ReproducerFile, place: FailureConditions) -> Variant:
+def _one_device(program: ReproducerFile, place: FailureEnvironment) -> Variant:
     chip = {
         "TPU_VISIBLE_CHIPS": "0",
         "TPU_CHIPS_PER_PROCESS_BOUNDS": "1,1,1",

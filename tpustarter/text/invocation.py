@@ -51,7 +51,7 @@ def tpustarter_command() -> str:
     return (
         given
         if given.isprintable() and given.strip()
-        else find_program_command(os.environ, sys.argv[0])
+        else find_launch_command(os.environ, sys.argv[0])
     )
 
 
@@ -62,7 +62,7 @@ def tpustarter_command_anywhere() -> str:
     return (
         tpustarter_command()
         if given.strip()
-        else find_program_command(os.environ, sys.argv[0], anywhere=True)
+        else find_launch_command(os.environ, sys.argv[0], anywhere=True)
     )
 
 
@@ -87,7 +87,7 @@ def is_in_cell(environ: Mapping[str, str]) -> bool:
     return bool(environ.get("JPY_PARENT_PID")) and environ.get("TERM") == "xterm-color"
 
 
-def find_program_command(
+def find_launch_command(
     environ: Mapping[str, str], started: str, prefix: str = sys.prefix, *, anywhere: bool = False
 ) -> str:
     """Return the command that starts a program in a given environment, with `!` in a notebook.

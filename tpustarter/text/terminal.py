@@ -50,7 +50,7 @@ def terminal_width(stream: TextIO) -> int | None:
 
     A cell of a notebook has `WIDTH`.
     """
-    if is_cell(stream):
+    if is_notebook_cell(stream):
         return WIDTH
     with contextlib.suppress(OSError, ValueError, AttributeError):
         if stream.isatty():
@@ -235,7 +235,7 @@ def can_show_style(stream: TextIO) -> bool:
     return bool(stream.isatty()) and not is_plain
 
 
-def is_cell(stream: TextIO) -> bool:
+def is_notebook_cell(stream: TextIO) -> bool:
     """Return whether a stream is the terminal that IPython makes for a line with `!` in a cell.
 
     A notebook shows what is written there, but no cursor moves in it and nobody answers.
@@ -267,7 +267,7 @@ class DataStream(io.TextIOWrapper):
 
     def isatty(self) -> bool:
         """Return whether it is a terminal on a screen, and no cell of a notebook."""
-        return super().isatty() and not is_cell(self)
+        return super().isatty() and not is_notebook_cell(self)
 
     def end_line(self, stream: io.TextIOWrapper) -> None:
         """End an unfinished line if `stream` is the same terminal; raises UnwrittenError."""
@@ -301,7 +301,7 @@ class LossyStream(io.TextIOWrapper):
 
     def isatty(self) -> bool:
         """Return whether it is a terminal on a screen, and no cell of a notebook."""
-        return super().isatty() and not is_cell(self)
+        return super().isatty() and not is_notebook_cell(self)
 
     def write(self, text: str) -> int:
         """Write text for people, ignoring errors.

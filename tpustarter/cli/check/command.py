@@ -21,7 +21,7 @@ from tpustarter.core.json_values import as_object
 from tpustarter.core.problem import ExitCode, Problem
 from tpustarter.machine import frameworks
 from tpustarter.text import phrases
-from tpustarter.text.terminal import choose_paint, escape_text, format_code, is_cell, wrap
+from tpustarter.text.terminal import choose_paint, escape_text, format_code, is_notebook_cell, wrap
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -215,7 +215,7 @@ def _end(selfcheck: MachineCheck, code: ExitCode, *, is_text: bool) -> None:
     from tpustarter.cli.check import closing_lines as check_end
 
     run, context = selfcheck.run, click.get_current_context()
-    in_cell = is_cell(sys.stdout)
+    in_cell = is_notebook_cell(sys.stdout)
     is_read = is_text and (sys.stdout.isatty() or in_cell)
     if steps := check_end.next_step_lines(run, code) if is_read else []:
         click.echo(format_code("\n".join(["", *steps])))
@@ -389,7 +389,7 @@ def _report(
 
     paint = choose_paint(_COLOURS)
     # In a pipe each check keeps its line.
-    folded = can_rewrite_line(sys.stdout) or is_cell(sys.stdout)
+    folded = can_rewrite_line(sys.stdout) or is_notebook_cell(sys.stdout)
     click.echo(
         format_code(
             results_text.render_results(run, verbose=verbose, fold_passes=folded, paint=paint)

@@ -244,7 +244,7 @@ def rehearse(
 def _write_plot(path: Path, results: Sequence[ResultFields]) -> None:
     from tpustarter.rehearsal.text import roofline_svg
 
-    locations.write_user_file(path, roofline_svg.draw_svg(results))
+    locations.write_user_file(path, roofline_svg.draw_roofline_svg(results))
 
 
 def _asked(
@@ -356,7 +356,7 @@ def _ends_with_a_command() -> Generator[None]:
     except Problem as problem:
         from tpustarter.cli.rehearse import next_command as rehearse_end
 
-        completed = rehearse_end.add_next_command(problem, click.get_current_context())
+        completed = rehearse_end.add_retry_hint(problem, click.get_current_context())
         raise completed from (None if completed is problem else problem)
 
 

@@ -138,7 +138,7 @@ def _is_explained(text: str) -> bool:
     return explain_output.explain_log(scan).is_explained
 
 
-def add_next_command(problem: Problem, context: click.Context) -> Problem:
+def add_retry_hint(problem: Problem, context: click.Context) -> Problem:
     """Return a problem with its next command, or with two if JAX narrows 64-bit types."""
     from tpustarter.rehearsal.compile.lowering import LoweringProblem
 

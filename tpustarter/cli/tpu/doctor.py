@@ -16,12 +16,12 @@ from tpustarter.cli.parameters import StrictCommand
 from tpustarter.cli.tpu.options import common_options, print_dry_run_json
 from tpustarter.cloud.api import project_and_zone
 from tpustarter.cloud.create import tpu_request
-from tpustarter.cloud.doctor.wanted_tpu import WantedTpu
+from tpustarter.cloud.doctor.doctor_target import DoctorTarget
 from tpustarter.text.terminal import WIDTH, Paint, choose_paint, escape_text, wrap
 
 if TYPE_CHECKING:
     from tpustarter.cloud.doctor.diagnosis import DoctorReport
-    from tpustarter.cloud.doctor.project_answers import ProjectFinding
+    from tpustarter.cloud.doctor.project_findings import ProjectFinding
 
 SCHEMA = "tpustarter.doctor/1"
 _WORDS = {"fail": "FAIL", "unknown": "UNKNOWN", "warn": "WARN"}
@@ -73,7 +73,7 @@ def doctor_command(
     with print_errors_as_json(SCHEMA, wanted=as_json):
         from tpustarter.cloud.doctor import diagnosis as core
 
-        subject = WantedTpu(
+        subject = DoctorTarget(
             project_and_zone.require_project(project)
             if project_and_zone.find_project(project)
             else project_and_zone.PLACEHOLDER,

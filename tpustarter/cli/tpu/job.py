@@ -14,7 +14,7 @@ from tpustarter.cli.echo import echo_lines, echo_rows
 from tpustarter.cli.parameters import StrictCommand
 from tpustarter.cli.tpu.job_events import (
     fetch_results,
-    follow_to_end,
+    follow_and_finish_job,
     print_log_lines,
     print_states,
 )
@@ -210,7 +210,7 @@ def logs_command(
                 print_log_lines(label, lines)
         echo_lines(wrap(f"`{name}` is not there any more; these are the logs that are here."))
         return
-    code = follow_to_end(client, named, job, until_end=follow)
+    code = follow_and_finish_job(client, named, job, until_end=follow)
     sys.exit(code if follow else 0)
 
 

@@ -18,8 +18,8 @@ from tpustarter.cli.tpu.options import stop_at_signals as wait_until_signal
 from tpustarter.cloud.api.api_client import OfferingClient
 from tpustarter.cloud.api.clock import WallClock
 from tpustarter.cloud.api.project_and_zone import Project
-from tpustarter.cloud.jobs import job_follow, job_start, job_text
-from tpustarter.cloud.jobs.job_follow import (
+from tpustarter.cloud.jobs import job_completion, job_start, job_text
+from tpustarter.cloud.jobs.job_completion import (
     JobEvent,
     LogsKept,
     ResultsFetched,
@@ -69,7 +69,7 @@ def start_job(job: TpuJob, environment: WorkerEnvironment | None) -> None:
     _show(job, job_start.start_job(job, environment), _print_start)
 
 
-def follow_to_end(
+def follow_and_finish_job(
     client: OfferingClient, project: Project, job: TpuJob, *, until_end: bool = True
 ) -> int:
     """Print a job's logs, then fetch its results and give its TPU back as requested.
@@ -80,20 +80,22 @@ def follow_to_end(
         Problem: Following was stopped, or a step after the job's end failed.
     """
     while True:
-        following = job_follow.follow_job(client, project, job, WallClock(), until_end=until_end)
+        following = job_completion.follow_job(
+            client, project, job, WallClock(), until_end=until_end
+        )
         code = _show(job, following, _print_event)
         if code is not None:
             return code
         hint = f"`tpustarter tpu list` shows what is there of `{job.record.tpu}`; its job is not"
         with wait_until_signal(f"{hint} running"):
-            asking = job_follow.recreate_tpu(client, project, job, WallClock())
+            asking = job_completion.recreate_tpu(client, project, job, WallClock())
             _print_all(asking, _print_event)
         start_job(job, make_worker_environment(job.record.profile))
 
 
 def fetch_results(job: TpuJob, patterns: Sequence[str], target: Path) -> int:
     """Fetch results and print their paths on stdout; returns their number. Raises Problem."""
-    return _print_all(job_follow.fetch_results(job, patterns, target), _print_event)
+    return _print_all(job_completion.fetch_results(job, patterns, target), _print_event)
 
 
 def _show(

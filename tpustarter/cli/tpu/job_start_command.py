@@ -12,7 +12,7 @@ import click
 
 from tpustarter.cli.echo import echo_lines
 from tpustarter.cli.parameters import StrictCommand
-from tpustarter.cli.tpu.job_events import follow_to_end, start_job
+from tpustarter.cli.tpu.job_events import follow_and_finish_job, start_job
 from tpustarter.cli.tpu.options import (
     choose_project,
     command_lines,
@@ -211,7 +211,7 @@ def start_command(**typed: Any) -> None:  # with the options' types
     job.pack(files)
     start_job(job, make_worker_environment(options.profile))
     if options.follow or options.fetch or options.give_back or options.again:
-        sys.exit(follow_to_end(client, project, job))
+        sys.exit(follow_and_finish_job(client, project, job))
     click.echo("")
     for use, command in (
         ("Follow it", f"logs -f {options.name}"),

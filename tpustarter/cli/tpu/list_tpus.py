@@ -34,8 +34,8 @@ from tpustarter.text.invocation import format_commands
 from tpustarter.text.terminal import escape_text, format_code, wrap
 
 if TYPE_CHECKING:
-    from tpustarter.cloud.api.infra_health import UnhealthyTpu
     from tpustarter.cloud.api.project_and_zone import Project
+    from tpustarter.cloud.api.unhealthy_tpus import UnhealthyTpu
 
     HealthAnswer = tuple[list[UnhealthyTpu], str]
 
@@ -80,12 +80,12 @@ def list_command(
 
 def _find_unhealthy(project: Project) -> HealthAnswer:
     """Return the TPUs that Google marks as broken, or the reason why it is not known."""
-    from tpustarter.cloud.api import compute_client, infra_health
+    from tpustarter.cloud.api import compute_client, unhealthy_tpus
     from tpustarter.cloud.api.rest_client import UnansweredError
 
     try:
         google = compute_client.open_rest_client(project.name)
-        return infra_health.fetch_unhealthy_tpus(google, project.name, WallClock().now()), ""
+        return unhealthy_tpus.fetch_unhealthy_tpus(google, project.name, WallClock().now()), ""
     except UnansweredError as error:
         return [], str(error)
 

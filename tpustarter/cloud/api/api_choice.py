@@ -52,7 +52,7 @@ class ApiChoice:
 
 
 @functools.cache
-def read_apis(file: Path = FILE) -> dict[str, GenerationApis]:
+def read_generation_apis(file: Path = FILE) -> dict[str, GenerationApis]:
     """Return the rows by generation; raises Problem if a row is invalid."""
     rows = yaml_rows.load_yaml(file)
     if not is_object(rows):
@@ -65,7 +65,7 @@ def read_apis(file: Path = FILE) -> dict[str, GenerationApis]:
 
 def list_creating_apis(tpu: TpuType, zone: str = "") -> tuple[Api, ...]:
     """Return the APIs that create a TPU in a zone, preferred first; empty if none is known."""
-    row = read_apis().get(tpu.generation.name)
+    row = read_generation_apis().get(tpu.generation.name)
     return row.zones.get(zone, row.apis) if row else ()
 
 
@@ -91,7 +91,7 @@ def choose_api(
             hint=f"read {tpu.generation.source}",
             code=ExitCode.USAGE,
         )
-    row = read_apis()[tpu.generation.name]
+    row = read_generation_apis()[tpu.generation.name]
     if typed and typed not in apis:
         raise Problem(
             f"{TITLES[typed]} does not make {tpu.name}: found `--api {typed}`, expected "

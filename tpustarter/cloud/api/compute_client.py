@@ -23,14 +23,14 @@ from tpustarter.cloud.api.clock import Clock, WallClock
 from tpustarter.cloud.api.compute_request_parsing import (
     MachineProperties,
     TemplateMachine,
-    parse_request,
+    rebuild_request_from_machine,
 )
 from tpustarter.cloud.api.compute_resources import (
     ComputeResources,
-    Group,
     Instance,
-    Policy,
-    Template,
+    InstanceGroup,
+    InstanceTemplate,
+    ResourcePolicy,
     last_part,
     parse_timestamp,
 )
@@ -57,7 +57,7 @@ INVALID, EXHAUSTED, INTERNAL, UNAVAILABLE = 3, 8, 13, 14
 _QUOTA_REASONS = {"quotaExceeded", "limitExceeded"}
 
 _Answer = TypeVar("_Answer")
-_Part = TypeVar("_Part", Instance, Group, Template, Policy)
+_Part = TypeVar("_Part", Instance, InstanceGroup, InstanceTemplate, ResourcePolicy)
 
 
 class _OperationError(msgspec.Struct):
@@ -154,12 +154,14 @@ class ComputeClient:
         """Return a request for the same TPU, or None if this program did not make it."""
         machine = self._one(f"zones/{zone}/instances/{name}", MachineProperties)
         if machine is not None:
-            return parse_request(machine, name, zone, self.project, 1)
-        group = self._one(f"zones/{zone}/instanceGroupManagers/{name}", Group)
+            return rebuild_request_from_machine(machine, name, zone, self.project, 1)
+        group = self._one(f"zones/{zone}/instanceGroupManagers/{name}", InstanceGroup)
         template = self._one(f"global/instanceTemplates/{name}", TemplateMachine)
         if group is None or template is None:
             return None
-        return parse_request(template.properties, name, zone, self.project, group.target_size)
+        return rebuild_request_from_machine(
+            template.properties, name, zone, self.project, group.target_size
+        )
 
     def list_preemptions(self, zone: str) -> dict[str, datetime]:
         """Return the instances that were pre-empted in a zone, each with the last time of it.
@@ -187,15 +189,15 @@ class ComputeClient:
         place = f"zones/{request.zone}"
         doing = f"create `{request.name}`"
         if request.type.hosts == 1:
-            body = compute_requests.make_instance(request, self.project)
+            body = compute_requests.make_instance_body(request, self.project)
             return self._write(doing, "POST", f"{place}/instances", body)
         region = f"regions/{compute_requests.find_region(request.zone)}"
         try:
-            policy = compute_requests.make_policy(request)
+            policy = compute_requests.make_resource_policy_body(request)
             self._finish(self._write(doing, "POST", f"{region}/resourcePolicies", policy))
-            template = compute_requests.make_template(request, self.project)
+            template = compute_requests.make_instance_template_body(request, self.project)
             self._finish(self._write(doing, "POST", "global/instanceTemplates", template))
-            group = compute_requests.make_group(request, self.project)
+            group = compute_requests.make_instance_group_body(request, self.project)
             return self._write(doing, "POST", f"{place}/instanceGroupManagers", group)
         except CloudProblem as problem:
             if problem.kind not in UNANSWERED:
@@ -218,14 +220,14 @@ class ComputeClient:
 
     def discard_parts(self, zone: str, name: str) -> None:
         """Delete the template and policy this program created for a slice, if its group is gone."""
-        if self._one(f"zones/{zone}/instanceGroupManagers/{name}", Group) is not None:
+        if self._one(f"zones/{zone}/instanceGroupManagers/{name}", InstanceGroup) is not None:
             return
         doing = f"delete what is left of `{name}`"
         region = f"regions/{compute_requests.find_region(zone)}"
-        template = self._one(f"global/instanceTemplates/{name}", Template)
+        template = self._one(f"global/instanceTemplates/{name}", InstanceTemplate)
         if template and template.our_zone == zone:
             self._write(doing, "DELETE", f"global/instanceTemplates/{name}")
-        policy = self._one(f"{region}/resourcePolicies/{name}", Policy)
+        policy = self._one(f"{region}/resourcePolicies/{name}", ResourcePolicy)
         if policy and policy.our_zone == zone:
             self._write(doing, "DELETE", f"{region}/resourcePolicies/{name}")
 
@@ -251,14 +253,14 @@ class ComputeClient:
         if instance is not None and instance.is_tpu and not instance.group:
             resources.instances.append(instance)
             return resources.list_tpus(self.project, self._clock.now())
-        group = self._one(f"zones/{zone}/instanceGroupManagers/{name}", Group)
+        group = self._one(f"zones/{zone}/instanceGroupManagers/{name}", InstanceGroup)
         region = f"regions/{compute_requests.find_region(zone)}"
         template_path = f"global/instanceTemplates/{name}"
         if group and "/instanceTemplates/" in group.instance_template:
             words = group.instance_template.split("/")  # a template may be regional
             template_path = "/".join(words[-3:] if words[-3] == "global" else words[-4:])
-        template = self._one(template_path, Template)
-        policy = self._one(f"{region}/resourcePolicies/{name}", Policy)
+        template = self._one(template_path, InstanceTemplate)
+        policy = self._one(f"{region}/resourcePolicies/{name}", ResourcePolicy)
         resources.templates += [template] if template else []
         resources.policies += [policy] if policy else []
         if group is not None:
@@ -284,9 +286,9 @@ class ComputeClient:
         """Return every resource in the project that may belong to a TPU, fetched concurrently."""
         with ThreadPoolExecutor(len(_KINDS)) as threads:
             instances = threads.submit(self._list, "instances", Instance)
-            groups = threads.submit(self._list, "instanceGroupManagers", Group)
-            templates = threads.submit(self._list, "instanceTemplates", Template)
-            policies = threads.submit(self._list, "resourcePolicies", Policy)
+            groups = threads.submit(self._list, "instanceGroupManagers", InstanceGroup)
+            templates = threads.submit(self._list, "instanceTemplates", InstanceTemplate)
+            policies = threads.submit(self._list, "resourcePolicies", ResourcePolicy)
         resources = ComputeResources(
             instances.result()[0], groups.result()[0], templates.result()[0], policies.result()[0]
         )
@@ -354,11 +356,11 @@ class ComputeClient:
         return f"compute/v1/projects/{self.project}/{path}"
 
 
-_KINDS: dict[str, type[Instance | Group | Template | Policy]] = {
+_KINDS: dict[str, type[Instance | InstanceGroup | InstanceTemplate | ResourcePolicy]] = {
     "instances": Instance,
-    "instanceGroupManagers": Group,
-    "instanceTemplates": Template,
-    "resourcePolicies": Policy,
+    "instanceGroupManagers": InstanceGroup,
+    "instanceTemplates": InstanceTemplate,
+    "resourcePolicies": ResourcePolicy,
 }
 
 

@@ -76,7 +76,7 @@ class TemplateMachine(msgspec.Struct):
     properties: MachineProperties = msgspec.field(default_factory=MachineProperties)
 
 
-def parse_request(
+def rebuild_request_from_machine(
     machine: MachineProperties, name: str, zone: str, project: str, hosts: int
 ) -> TpuRequest | None:
     """Return the request for a TPU of so many such machines; None if another program made them."""

@@ -131,7 +131,7 @@ def choose_wait_s(request: TpuRequest) -> int:
     return min(max(request.valid_until_s or WAIT_LONGEST_S, WAIT_SHORTEST_S), WAIT_LONGEST_S)
 
 
-def make_instance(request: TpuRequest, project: str) -> Body:
+def make_instance_body(request: TpuRequest, project: str) -> Body:
     """Return the instance for a single-host TPU."""
     place = f"projects/{project}/zones/{request.zone}"
     body = _machine(request, project, "instance")
@@ -142,7 +142,7 @@ def make_instance(request: TpuRequest, project: str) -> Body:
     return body
 
 
-def make_template(request: TpuRequest, project: str) -> Body:
+def make_instance_template_body(request: TpuRequest, project: str) -> Body:
     """Return a slice's instance template."""
     properties = _machine(request, project, "template")
     properties["machineType"] = find_machine_type(request)
@@ -150,11 +150,11 @@ def make_template(request: TpuRequest, project: str) -> Body:
     return {"name": request.name, "properties": properties}
 
 
-def make_policy(request: TpuRequest) -> Body:
+def make_resource_policy_body(request: TpuRequest) -> Body:
     """Return a slice's workload policy, which sets the topology its machines form."""
     return {
         "name": request.name,
-        "description": describe_policy(request.zone),
+        "description": encode_policy_note(request.zone),
         "region": find_region(request.zone),
         "workloadPolicy": {
             "type": "HIGH_THROUGHPUT",
@@ -163,12 +163,12 @@ def make_policy(request: TpuRequest) -> Body:
     }
 
 
-def describe_policy(zone: str) -> str:
+def encode_policy_note(zone: str) -> str:
     """Return the description that marks a workload policy as this program's."""
     return msgspec.json.encode(PolicyNote(made_by=MADE_BY["made-by"], zone=zone)).decode()
 
 
-def make_group(request: TpuRequest, project: str) -> Body:
+def make_instance_group_body(request: TpuRequest, project: str) -> Body:
     """Return a slice's managed instance group, which creates all of its machines or none."""
     region = find_region(request.zone)
     return {
@@ -203,14 +203,14 @@ def _machine(request: TpuRequest, project: str, kind: Literal["instance", "templ
         body["reservationAffinity"] = {
             "consumeReservationType": "SPECIFIC_RESERVATION",
             "key": "compute.googleapis.com/reservation-name",
-            "values": [strip_reservation_path(request)],
+            "values": [get_reservation_name(request)],
         }
     if request.tier == "flex-start":
         body["reservationAffinity"] = {"consumeReservationType": "NO_RESERVATION"}
     return body
 
 
-def strip_reservation_path(request: TpuRequest) -> str:
+def get_reservation_name(request: TpuRequest) -> str:
     """Return the reservation's name without its path."""
     return request.reservation.rpartition("/")[2]
 
@@ -236,7 +236,7 @@ def _boot_disk(request: TpuRequest, project: str, kind: str) -> Body:
 
 def find_boot_disk_type(request: TpuRequest) -> str:
     """Return the boot disk type, or "" for Compute Engine's default."""
-    row = api_choice.read_apis().get(request.type.generation.name)
+    row = api_choice.read_generation_apis().get(request.type.generation.name)
     return row.boot_disk_type if row else ""
 
 

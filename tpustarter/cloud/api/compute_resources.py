@@ -117,7 +117,7 @@ class GroupPolicies(msgspec.Struct, rename="camel"):
     workload_policy: str = ""
 
 
-class Group(msgspec.Struct, rename="camel"):
+class InstanceGroup(msgspec.Struct, rename="camel"):
     """A managed instance group, as returned by instanceGroupManagers.get."""
 
     name: str = ""
@@ -138,7 +138,7 @@ class TemplateProperties(msgspec.Struct, rename="camel"):
     scheduling: Scheduling = msgspec.field(default_factory=Scheduling)
 
 
-class Template(msgspec.Struct, rename="camel"):
+class InstanceTemplate(msgspec.Struct, rename="camel"):
     """An instance template, as returned by instanceTemplates.get."""
 
     name: str = ""
@@ -153,7 +153,7 @@ class Template(msgspec.Struct, rename="camel"):
         return labels.get(compute_requests.ZONE_LABEL, "") if ours else ""
 
 
-class Policy(msgspec.Struct, rename="camel"):
+class ResourcePolicy(msgspec.Struct, rename="camel"):
     """A resource policy, as returned by resourcePolicies.get."""
 
     name: str = ""
@@ -175,9 +175,9 @@ class ComputeResources:
     """A project's Compute Engine resources, some of which together make up a TPU."""
 
     instances: list[Instance] = field(default_factory=list[Instance])
-    groups: list[Group] = field(default_factory=list[Group])
-    templates: list[Template] = field(default_factory=list[Template])
-    policies: list[Policy] = field(default_factory=list[Policy])
+    groups: list[InstanceGroup] = field(default_factory=list[InstanceGroup])
+    templates: list[InstanceTemplate] = field(default_factory=list[InstanceTemplate])
+    policies: list[ResourcePolicy] = field(default_factory=list[ResourcePolicy])
     group_errors: dict[tuple[str, str], str] = field(default_factory=dict[tuple[str, str], str])
     """Each group's last error by zone and name, where it was fetched."""
 
@@ -272,7 +272,7 @@ def _tier(scheduling: Scheduling) -> Tier:
     return find_tier(scheduling.provisioning_model, scheduling.preemptible)
 
 
-def _is_tpu_template(template: Template) -> bool:
+def _is_tpu_template(template: InstanceTemplate) -> bool:
     return _TPU_MACHINE.match(last_part(template.properties.machine_type)) is not None
 
 
@@ -318,7 +318,11 @@ def _addresses(rows: Sequence[Instance]) -> tuple[tuple[str, ...], tuple[str, ..
 
 
 def _of_group(
-    group: Group, template: Template | None, machines: list[Instance], project: str, now: datetime
+    group: InstanceGroup,
+    template: InstanceTemplate | None,
+    machines: list[Instance],
+    project: str,
+    now: datetime,
 ) -> tuple[QueuedResource, list[TpuNode]]:
     """Return a group as a request and its nodes."""
     name, zone = clean_text(group.name), last_part(group.zone)
@@ -348,7 +352,9 @@ def _of_group(
     return resource, nodes
 
 
-def _slice_node(group: Group, machines: list[Instance], hosts: int, project: str) -> TpuNode:
+def _slice_node(
+    group: InstanceGroup, machines: list[Instance], hosts: int, project: str
+) -> TpuNode:
     """Return a slice's machines as one node, which is READY only if all of them are."""
     inside, outside = _addresses(machines)
     states = [resource_states.find_instance_states(row.status).node for row in machines]
@@ -374,7 +380,7 @@ def _slice_node(group: Group, machines: list[Instance], hosts: int, project: str
 
 
 def _state_of_group(
-    group: Group, machines: list[Instance], created: datetime | None, now: datetime
+    group: InstanceGroup, machines: list[Instance], created: datetime | None, now: datetime
 ) -> str:
     """Return a group's state as a request.
 

@@ -159,7 +159,7 @@ def _as_hint(fix: str) -> Hint:
 
 
 @functools.cache
-def read_cloud_failures(file: Path = known_failures.FILE) -> tuple[CloudFailure, ...]:
+def read_known_cloud_failures(file: Path = known_failures.FILE) -> tuple[CloudFailure, ...]:
     """Return Google's known errors; raises Problem if a row is invalid."""
     return tuple(
         _failure(row, row.google) for row in known_failures.read_known_failures(file) if row.google
@@ -197,7 +197,7 @@ def _compiled(row: known_failures.KnownFailure, pattern: str) -> re.Pattern[str]
 def match_failure(text: str, grpc_code: int | None) -> CloudFailure | None:
     """Return the known failure that matches an error's text, preferring one with its gRPC code."""
     plain = _plain(text)
-    matches = [row for row in read_cloud_failures() if _found(row, plain)]
+    matches = [row for row in read_known_cloud_failures() if _found(row, plain)]
     same_code = [row for row in matches if row.grpc_code in (None, grpc_code)]
     return next(iter(same_code or matches), None)
 

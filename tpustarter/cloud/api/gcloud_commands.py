@@ -49,7 +49,7 @@ def _slice_commands(request: TpuRequest, project: Project) -> list[tuple[str, ..
             *(f"--region={region}", *_project(project)),
             "--type=HIGH_THROUGHPUT",
             f"--accelerator-topology={compute_requests.find_topology(request)}",
-            f"--description={compute_requests.describe_policy(request.zone)}",
+            f"--description={compute_requests.encode_policy_note(request.zone)}",
         ),
         (
             *(*_COMPUTE, "instance-templates", "create", name),
@@ -111,7 +111,7 @@ def _provisioning(request: TpuRequest) -> list[str]:
         return [
             "--provisioning-model=RESERVATION_BOUND",
             "--reservation-affinity=specific",
-            f"--reservation={compute_requests.strip_reservation_path(request)}",
+            f"--reservation={compute_requests.get_reservation_name(request)}",
             gone,
         ]
     if request.tier == "flex-start":

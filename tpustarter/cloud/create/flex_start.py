@@ -46,7 +46,7 @@ def build_command(request: TpuRequest, project: Project) -> tuple[str, ...]:
         Problem: Google's page on flex-start does not list the zone for this generation.
     """
     name = request.type.generation.name
-    row = api_choice.read_apis().get(name)
+    row = api_choice.read_generation_apis().get(name)
     zones = row.flex_start if row else ()
     if request.zone not in zones:
         known = (

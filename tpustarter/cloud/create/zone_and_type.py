@@ -13,8 +13,8 @@ import msgspec
 
 from tpustarter.cloud.api import rest_client
 from tpustarter.cloud.api.rest_client import RestClient, UnansweredError
-from tpustarter.cloud.doctor.project_answers import ProjectAnswer, ProjectQuestion
-from tpustarter.cloud.doctor.wanted_tpu import WantedTpu
+from tpustarter.cloud.doctor.doctor_target import DoctorTarget
+from tpustarter.cloud.doctor.project_findings import ProjectAnswer, ProjectQuestion
 from tpustarter.text import phrases
 
 WORKERS = 8
@@ -33,7 +33,7 @@ class OfferedType(msgspec.Struct):
     type: str = ""
 
 
-def examine_zone(subject: WantedTpu, google: RestClient) -> ProjectAnswer:
+def examine_zone(subject: DoctorTarget, google: RestClient) -> ProjectAnswer:
     """Check that the zone has Cloud TPU."""
     names = list_tpu_zones(subject, google)
     if subject.zone is None:
@@ -50,7 +50,7 @@ def examine_zone(subject: WantedTpu, google: RestClient) -> ProjectAnswer:
     return ProjectAnswer("fail", found, "tpustarter tpu zones")
 
 
-def examine_type(subject: WantedTpu, google: RestClient) -> ProjectAnswer:
+def examine_type(subject: DoctorTarget, google: RestClient) -> ProjectAnswer:
     """Check that the zone offers the type; if not, name zones that do."""
     if subject.type is None:
         return ProjectAnswer("info", "no type is named", "tpustarter tpu doctor --type v6e-8")
@@ -69,7 +69,7 @@ def examine_type(subject: WantedTpu, google: RestClient) -> ProjectAnswer:
     return _elsewhere(subject, subject.type.name, elsewhere, silent)
 
 
-def is_in_compute_engine(subject: WantedTpu) -> bool:
+def is_in_compute_engine(subject: DoctorTarget) -> bool:
     """Return whether the type's generation is missing from the Cloud TPU API.
 
     Source: https://docs.cloud.google.com/tpu/docs/configure-networking-access (read 2026-11):
@@ -78,7 +78,7 @@ def is_in_compute_engine(subject: WantedTpu) -> bool:
     return subject.type is not None and not subject.type.generation.cloud_tpu_api
 
 
-def list_tpu_zones(subject: WantedTpu, google: RestClient) -> list[str]:
+def list_tpu_zones(subject: DoctorTarget, google: RestClient) -> list[str]:
     """Return the zones that offer Cloud TPU to the project."""
     path = f"v2/projects/{subject.id}/locations"
     rows = google.pages(rest_client.TPU, path, "locations", CloudZone, pageSize=200)
@@ -88,7 +88,7 @@ def list_tpu_zones(subject: WantedTpu, google: RestClient) -> list[str]:
     return names
 
 
-def list_offered_types(zone: str, subject: WantedTpu, google: RestClient) -> list[str]:
+def list_offered_types(zone: str, subject: DoctorTarget, google: RestClient) -> list[str]:
     """Return the accelerator types offered to the project in a zone."""
     path = f"v2/projects/{subject.id}/locations/{zone}/acceleratorTypes"
     rows = google.pages(rest_client.TPU, path, "acceleratorTypes", OfferedType, pageSize=1000)
@@ -96,7 +96,7 @@ def list_offered_types(zone: str, subject: WantedTpu, google: RestClient) -> lis
 
 
 def _zones_with(
-    wanted: str, names: Sequence[str], subject: WantedTpu, google: RestClient
+    wanted: str, names: Sequence[str], subject: DoctorTarget, google: RestClient
 ) -> tuple[list[str], int]:
     """Query zones concurrently; return those that offer a type, and how many did not respond."""
     found: list[str] = []
@@ -123,7 +123,9 @@ def _zones_with(
     return sorted(found), len(silent)
 
 
-def _elsewhere(subject: WantedTpu, wanted: str, elsewhere: list[str], silent: int) -> ProjectAnswer:
+def _elsewhere(
+    subject: DoctorTarget, wanted: str, elsewhere: list[str], silent: int
+) -> ProjectAnswer:
     lead = f"{subject.zone} does not offer {wanted}" if subject.zone else ""
     unasked = f"; {silent} zones did not answer" if silent else ""
     if elsewhere:
@@ -140,7 +142,7 @@ def _elsewhere(subject: WantedTpu, wanted: str, elsewhere: list[str], silent: in
     return ProjectAnswer("fail", f"{nobody} to this project{unasked}", fix)
 
 
-def _command(subject: WantedTpu) -> str:
+def _command(subject: DoctorTarget) -> str:
     zone = f"--zone={subject.zone or 'ZONE'}"
     return subject.gcloud("compute", "tpus", "tpu-vm", "accelerator-types", "list", zone)
 

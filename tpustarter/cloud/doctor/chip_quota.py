@@ -17,8 +17,8 @@ import msgspec
 from tpustarter.cloud.api import rest_client
 from tpustarter.cloud.api.rest_client import RestClient, UnansweredError
 from tpustarter.cloud.create import zone_and_type
-from tpustarter.cloud.doctor.project_answers import ProjectAnswer, ProjectQuestion
-from tpustarter.cloud.doctor.wanted_tpu import WantedTpu
+from tpustarter.cloud.doctor.doctor_target import DoctorTarget
+from tpustarter.cloud.doctor.project_findings import ProjectAnswer, ProjectQuestion
 from tpustarter.machine.tpus import TpuType
 from tpustarter.text import phrases
 
@@ -131,7 +131,7 @@ def _at(limit: QuotaLimit, zone: str) -> tuple[str, int | None]:
     return place, value
 
 
-def examine_quota(subject: WantedTpu, google: RestClient) -> ProjectAnswer:
+def examine_quota(subject: DoctorTarget, google: RestClient) -> ProjectAnswer:
     """Check that the quota allows the type in the zone, as spot and on demand."""
     if subject.zone is None:
         found = "no zone is named, and quota differs from zone to zone"
@@ -251,7 +251,7 @@ def _describe(tier: str, found: list[ChipQuota]) -> str:
     )
 
 
-def examine_machine_quota(subject: WantedTpu, google: RestClient) -> ProjectAnswer:
+def examine_machine_quota(subject: DoctorTarget, google: RestClient) -> ProjectAnswer:
     """Check that Compute Engine's quota allows a machine and an IP address for each host."""
     if subject.region is None:
         found = "no zone is named, and this quota differs from region to region"
@@ -282,12 +282,12 @@ def examine_machine_quota(subject: WantedTpu, google: RestClient) -> ProjectAnsw
     return ProjectAnswer("warn", found, console)
 
 
-def _command(subject: WantedTpu) -> str:
+def _command(subject: DoctorTarget) -> str:
     words = "gcloud alpha services quota list --service=tpu.googleapis.com"
     return f"{words} --consumer=projects/{subject.project_text}"
 
 
-def _region_command(subject: WantedTpu) -> str:
+def _region_command(subject: DoctorTarget) -> str:
     return subject.gcloud("compute", "regions", "describe", subject.region or "REGION")
 
 

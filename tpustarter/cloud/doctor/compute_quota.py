@@ -20,8 +20,8 @@ from tpustarter.cloud.api.resources import TpuNode
 from tpustarter.cloud.api.rest_client import RestClient, UnansweredError
 from tpustarter.cloud.billing import chips
 from tpustarter.cloud.doctor.chip_quota import UNLIMITED, QuotaLimit, QuotaMetric
-from tpustarter.cloud.doctor.project_answers import ProjectAnswer, ProjectQuestion
-from tpustarter.cloud.doctor.wanted_tpu import WantedTpu
+from tpustarter.cloud.doctor.doctor_target import DoctorTarget
+from tpustarter.cloud.doctor.project_findings import ProjectAnswer, ProjectQuestion
 from tpustarter.machine.tpus import TpuType
 from tpustarter.text.phrases import join_words
 
@@ -55,8 +55,8 @@ class ChipsOfRegion:
         return f"{self.tier} {self.used} of {self.limit} chips in use, {self.left} left"
 
 
-def examine_compute_quota(subject: WantedTpu, google: RestClient) -> ProjectAnswer:
-    """Check that Compute Engine's quota allows the type in the region, and report the rest."""
+def examine_compute_quota(subject: DoctorTarget, google: RestClient) -> ProjectAnswer:
+    """Check that Compute Engine's quota allows the type in the region."""
     tpu = subject.type
     if tpu is None or subject.region is None:
         found = "no zone and type are named, and this quota is per region and family of TPUs"
@@ -76,7 +76,7 @@ def examine_compute_quota(subject: WantedTpu, google: RestClient) -> ProjectAnsw
     return answer
 
 
-def list_quotas(subject: WantedTpu, tpu: TpuType, google: RestClient) -> list[ChipsOfRegion]:
+def list_quotas(subject: DoctorTarget, tpu: TpuType, google: RestClient) -> list[ChipsOfRegion]:
     """Return the quotas for a type in the zone's region, with the chips in use."""
     path = f"v1beta1/projects/{subject.id}/services/{rest_client.COMPUTE}/consumerQuotaMetrics"
     metrics = google.pages(rest_client.SERVICES, path, "metrics", QuotaMetric, pageSize=1000)
@@ -95,7 +95,7 @@ def list_quotas(subject: WantedTpu, tpu: TpuType, google: RestClient) -> list[Ch
 
 def _limits(metrics: Iterable[QuotaMetric], tpu: TpuType, region: str) -> dict[str, int]:
     """Return the limits in chips by tier, without tiers that Google does not list."""
-    row = api_choice.read_apis()[tpu.generation.name]
+    row = api_choice.read_generation_apis()[tpu.generation.name]
     found: dict[str, int] = {}
     for metric in metrics:
         spot = _SPOT.fullmatch(metric.metric)
@@ -133,7 +133,7 @@ def _count_used(nodes: Iterable[TpuNode], tpu: TpuType, region: str) -> dict[str
 
 def _judge(tpu: TpuType, region: str, quotas: list[ChipsOfRegion]) -> ProjectAnswer:
     if not quotas:
-        family = api_choice.read_apis()[tpu.generation.name].tpu_family
+        family = api_choice.read_generation_apis()[tpu.generation.name].tpu_family
         text = f"Google lists no quota of Compute Engine for {family} in {region}"
         return ProjectAnswer("unknown", text, CONSOLE)
     text = "; ".join(map(str, quotas))
@@ -145,7 +145,7 @@ def _judge(tpu: TpuType, region: str, quotas: list[ChipsOfRegion]) -> ProjectAns
     return ProjectAnswer("fail", f"{found}; this is quota, not capacity", CONSOLE)
 
 
-def _command(subject: WantedTpu) -> str:
+def _command(subject: DoctorTarget) -> str:
     words = "gcloud alpha services quota list --service=compute.googleapis.com"
     return f"{words} --consumer=projects/{subject.project_text}"
 

@@ -15,9 +15,9 @@ from typing import TypeVar
 from tpustarter.cloud.api import rest_client
 from tpustarter.cloud.api.errors import CloudProblem
 from tpustarter.cloud.api.rest_client import GoogleAuth, UnansweredError
-from tpustarter.cloud.doctor import project_answers
-from tpustarter.cloud.doctor.project_answers import ProjectAnswer, ProjectFinding, ProjectQuestion
-from tpustarter.cloud.doctor.wanted_tpu import WantedTpu
+from tpustarter.cloud.doctor import project_findings
+from tpustarter.cloud.doctor.doctor_target import DoctorTarget
+from tpustarter.cloud.doctor.project_findings import ProjectAnswer, ProjectFinding, ProjectQuestion
 from tpustarter.core.redact import Redactor
 from tpustarter.probe.finding import Hint
 
@@ -46,7 +46,7 @@ def make_anonymous_credentials() -> object:
 
 
 def try_credentials(
-    subject: WantedTpu, find: Callable[[], object]
+    subject: DoctorTarget, find: Callable[[], object]
 ) -> tuple[object, ProjectFinding]:
     """Return the credentials, or None if they are unusable, and the finding about them."""
     # Imported outside the timeout, because it takes seconds on a busy machine.
@@ -63,7 +63,7 @@ def try_credentials(
         return None, make_unusable_credentials_finding(text or "no credentials were found", fix)
     except UnansweredError as error:
         if error.reason != "credentials":
-            return None, project_answers.make_unknown_finding(QUESTION, subject, error)
+            return None, project_findings.make_unknown_finding(QUESTION, subject, error)
         text = subject.hide(str(error))
         if _CLOCK in error.text:
             text = f"the clock of this machine is wrong, so Google refused the token: {text}"
@@ -72,7 +72,7 @@ def try_credentials(
     own = getattr(found, "quota_project_id", None)
     with_project = getattr(found, "with_quota_project", None)
     if own is None and with_project and not _email(found):  # a user's credentials name no project
-        return with_project(subject.id), project_answers.make_finding(
+        return with_project(subject.id), project_findings.make_finding(
             QUESTION, ProjectAnswer("ok", _whose(found, subject))
         )
     if own and own != subject.id:
@@ -81,8 +81,8 @@ def try_credentials(
             "quota then count"
         )
         fix = f"gcloud auth application-default set-quota-project {subject.project_text}"
-        return found, project_answers.make_finding(QUESTION, ProjectAnswer("warn", text, fix))
-    return found, project_answers.make_finding(
+        return found, project_findings.make_finding(QUESTION, ProjectAnswer("warn", text, fix))
+    return found, project_findings.make_finding(
         QUESTION, ProjectAnswer("ok", _whose(found, subject))
     )
 
@@ -103,7 +103,7 @@ def _email(found: object) -> str | None:
     return getattr(found, "service_account_email", None)
 
 
-def _whose(found: object, subject: WantedTpu) -> str:
+def _whose(found: object, subject: DoctorTarget) -> str:
     email = _email(found)
     kind = "a service account" if email else "a user"
     named = f" ({email})" if email and subject.show_names else ""
@@ -112,7 +112,7 @@ def _whose(found: object, subject: WantedTpu) -> str:
 
 def make_unusable_credentials_finding(text: str, fix: str = LOG_IN) -> ProjectFinding:
     """Return the finding for unusable credentials."""
-    return project_answers.make_finding(QUESTION, ProjectAnswer("fail", text, fix, "credentials"))
+    return project_findings.make_finding(QUESTION, ProjectAnswer("fail", text, fix, "credentials"))
 
 
 def _within(seconds: float, do: Callable[[], _Answer]) -> _Answer:

@@ -26,16 +26,16 @@ from tpustarter.cloud.doctor import (
     compute_quota,
     credential_check,
     network,
-    project_answers,
     project_checks,
+    project_findings,
 )
-from tpustarter.cloud.doctor.project_answers import (
+from tpustarter.cloud.doctor.doctor_target import DoctorTarget
+from tpustarter.cloud.doctor.project_findings import (
     ProjectAnswer,
     ProjectFinding,
     ProjectQuestion,
     Verdict,
 )
-from tpustarter.cloud.doctor.wanted_tpu import WantedTpu
 from tpustarter.core.problem import ExitCode, Problem
 from tpustarter.text import phrases
 
@@ -62,7 +62,7 @@ NO_PROJECT = (
 class DoctorReport:
     """A project's findings, worst first."""
 
-    subject: WantedTpu
+    subject: DoctorTarget
     findings: tuple[ProjectFinding, ...]
     server: str | None = None
     """The loopback server that replaced Google's, if any."""
@@ -100,7 +100,7 @@ class DoctorReport:
 
 
 def diagnose_project(
-    subject: WantedTpu,
+    subject: DoctorTarget,
     *,
     find: Callable[[], object] = credentials.find_credentials,
     call_s: float = rest_client.CALL_S,
@@ -121,7 +121,7 @@ def diagnose_project(
         found = f"none are read: {address} on this machine is asked instead of Google"
         pass_, first = (
             credential_check.make_anonymous_credentials(),
-            project_answers.make_finding(credential_check.QUESTION, ProjectAnswer("info", found)),
+            project_findings.make_finding(credential_check.QUESTION, ProjectAnswer("info", found)),
         )
     else:
         pass_, first = credential_check.try_credentials(subject, find)
@@ -129,7 +129,7 @@ def diagnose_project(
         lack = "work" if first.verdict == "fail" else "could be tried"
         why = f"not tried, as no credentials {lack}"
         rest_of = [
-            project_answers.make_finding(
+            project_findings.make_finding(
                 question, ProjectAnswer("unknown", why, question.command(subject), "not-tried")
             )
             for question in QUESTIONS
@@ -147,7 +147,7 @@ def _without_project() -> list[ProjectFinding]:
         why = ProjectAnswer("unknown", "not tried, as no project is known", reason="not-tried")
         if question.id == "project":
             why = ProjectAnswer("fail", NO_PROJECT, "gcloud config set project PROJECT_ID")
-        found.append(project_answers.make_finding(question, why))
+        found.append(project_findings.make_finding(question, why))
     return found
 
 
@@ -168,7 +168,7 @@ def _server() -> str | None:
     return address
 
 
-def _all(subject: WantedTpu, google: RestClient, total_s: float) -> Iterator[ProjectFinding]:
+def _all(subject: DoctorTarget, google: RestClient, total_s: float) -> Iterator[ProjectFinding]:
     """Yield a finding for every question, several at once; one that takes too long is unknown.
 
     The threads are daemons, so that a hung call does not keep the program from exiting.
@@ -185,9 +185,9 @@ def _all(subject: WantedTpu, google: RestClient, total_s: float) -> Iterator[Pro
             except queue.Empty:
                 return
             try:
-                done.put(project_answers.make_finding(question, question.examine(subject, google)))
+                done.put(project_findings.make_finding(question, question.examine(subject, google)))
             except UnansweredError as error:
-                done.put(project_answers.make_unknown_finding(question, subject, error))
+                done.put(project_findings.make_unknown_finding(question, subject, error))
             except Exception as error:  # noqa: BLE001  re-raised in the main thread
                 done.put(error)
 
@@ -205,7 +205,7 @@ def _all(subject: WantedTpu, google: RestClient, total_s: float) -> Iterator[Pro
         del missing[finding.id]
         yield finding
     for question in missing.values():
-        yield project_answers.make_unknown_finding(question, subject, UnansweredError("silent"))
+        yield project_findings.make_unknown_finding(question, subject, UnansweredError("silent"))
 
 
 class _Countdown:
@@ -248,7 +248,7 @@ def _sorted(found: Sequence[ProjectFinding]) -> tuple[ProjectFinding, ...]:
     )
 
 
-def list_commands(subject: WantedTpu) -> dict[str, str]:
+def list_commands(subject: DoctorTarget) -> dict[str, str]:
     """Return the gcloud command for each question, keyed by the question's title; none is run."""
     return {
         question.title: question.command(subject)

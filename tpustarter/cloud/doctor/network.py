@@ -13,8 +13,8 @@ import msgspec
 
 from tpustarter.cloud.api import rest_client
 from tpustarter.cloud.api.rest_client import RestClient, UnansweredError
-from tpustarter.cloud.doctor.project_answers import ProjectAnswer, ProjectQuestion
-from tpustarter.cloud.doctor.wanted_tpu import WantedTpu
+from tpustarter.cloud.doctor.doctor_target import DoctorTarget
+from tpustarter.cloud.doctor.project_findings import ProjectAnswer, ProjectQuestion
 from tpustarter.text import phrases
 
 NETWORK = "default"
@@ -72,7 +72,7 @@ class FirewallRule(msgspec.Struct, rename="camel"):
         return self.allowed if self.direction == "INGRESS" else []
 
 
-def examine_network(subject: WantedTpu, google: RestClient) -> ProjectAnswer:
+def examine_network(subject: DoctorTarget, google: RestClient) -> ProjectAnswer:
     """Check that the network `default` exists and has a subnet in the zone's region."""
     try:
         path = f"compute/v1/projects/{subject.id}/global/networks/{NETWORK}"
@@ -105,7 +105,7 @@ def examine_network(subject: WantedTpu, google: RestClient) -> ProjectAnswer:
     return ProjectAnswer("ok", f"the network `default` exists{where}")
 
 
-def examine_firewall(subject: WantedTpu, google: RestClient) -> ProjectAnswer:
+def examine_firewall(subject: DoctorTarget, google: RestClient) -> ProjectAnswer:
     """Check that no firewall rule of the project admits the whole internet.
 
     Rules for ssh, ping and remote desktop, which Google creates, are only noted.
@@ -138,7 +138,7 @@ def examine_firewall(subject: WantedTpu, google: RestClient) -> ProjectAnswer:
     return ProjectAnswer("ok", f"none of {len(rules)} rules lets the whole internet in")
 
 
-def examine_ssh(subject: WantedTpu, google: RestClient) -> ProjectAnswer:
+def examine_ssh(subject: DoctorTarget, google: RestClient) -> ProjectAnswer:
     """Check that a rule of the network allows ssh."""
     rules = [rule for rule in _rules(subject, google) if rule.network.rpartition("/")[2] == NETWORK]
     open_rules = [rule for rule in rules if any(_has_port(one, 22) for one in rule.lets_in)]
@@ -165,7 +165,7 @@ def classify_rule(rule: FirewallRule) -> Opening | None:
     return ("usual" if names <= USUAL else "some") if names else None
 
 
-def _rules(subject: WantedTpu, google: RestClient) -> list[FirewallRule]:
+def _rules(subject: DoctorTarget, google: RestClient) -> list[FirewallRule]:
     path = f"compute/v1/projects/{subject.id}/global/firewalls"
     rules = google.pages(rest_client.COMPUTE, path, "items", FirewallRule, maxResults=500)
     return [rule for rule in rules if not rule.disabled]
@@ -188,7 +188,7 @@ def _span(name: str) -> tuple[int, int]:
     return (int(match[1]), int(match[2] or match[1])) if match else (0, -1)
 
 
-def _let(subject: WantedTpu, rules: list[FirewallRule]) -> str:
+def _let(subject: DoctorTarget, rules: list[FirewallRule]) -> str:
     """Return `the rule `a` lets`, or `the rules `a`, `b`, `c` and 3 more let`."""
     names = [f"`{subject.hide(rule.name)}`" for rule in rules]
     listed = phrases.join_words(names, most=3)

@@ -8,8 +8,8 @@ import msgspec
 
 from tpustarter.cloud.api import rest_client
 from tpustarter.cloud.api.rest_client import RestClient, UnansweredError
-from tpustarter.cloud.doctor.project_answers import ProjectAnswer, ProjectQuestion
-from tpustarter.cloud.doctor.wanted_tpu import WantedTpu
+from tpustarter.cloud.doctor.doctor_target import DoctorTarget
+from tpustarter.cloud.doctor.project_findings import ProjectAnswer, ProjectQuestion
 from tpustarter.text import phrases
 
 NEEDED = (rest_client.TPU, rest_client.COMPUTE)
@@ -96,7 +96,7 @@ class IamPolicy(msgspec.Struct):
     bindings: list[RoleBinding] = []
 
 
-def examine_project(subject: WantedTpu, google: RestClient) -> ProjectAnswer:
+def examine_project(subject: DoctorTarget, google: RestClient) -> ProjectAnswer:
     """Check that the project exists and is active."""
     try:
         answer = google.get(rest_client.RESOURCES, f"v3/projects/{subject.id}", CloudProject)
@@ -118,7 +118,7 @@ def examine_project(subject: WantedTpu, google: RestClient) -> ProjectAnswer:
     raise UnansweredError("garbled", "a project without a state", service=rest_client.RESOURCES)
 
 
-def examine_billing(subject: WantedTpu, google: RestClient) -> ProjectAnswer:
+def examine_billing(subject: DoctorTarget, google: RestClient) -> ProjectAnswer:
     """Check that an open billing account is linked to the project."""
     answer = google.get(rest_client.BILLING, f"v1/projects/{subject.id}/billingInfo", BillingInfo)
     if not (answer.name or answer.project_id):
@@ -138,7 +138,7 @@ def examine_billing(subject: WantedTpu, google: RestClient) -> ProjectAnswer:
     return ProjectAnswer("fail", found, fix)
 
 
-def examine_apis(subject: WantedTpu, google: RestClient) -> ProjectAnswer:
+def examine_apis(subject: DoctorTarget, google: RestClient) -> ProjectAnswer:
     """Check that the APIs for creating a TPU and for this diagnosis are enabled."""
     names = [f"projects/{subject.id}/services/{name}" for name in (*NEEDED, *LOOKING)]
     path = f"v1/projects/{subject.id}/services:batchGet"
@@ -162,7 +162,7 @@ def examine_apis(subject: WantedTpu, google: RestClient) -> ProjectAnswer:
     return ProjectAnswer("ok", "the Cloud TPU and Compute Engine APIs are enabled")
 
 
-def examine_roles(subject: WantedTpu, google: RestClient) -> ProjectAnswer:
+def examine_roles(subject: DoctorTarget, google: RestClient) -> ProjectAnswer:
     """Check that the account holds the permissions on the project to create and connect."""
     asked = [*_CREATE, *_CONNECT]
     path = f"v3/projects/{subject.id}:testIamPermissions"
@@ -190,7 +190,7 @@ def examine_roles(subject: WantedTpu, google: RestClient) -> ProjectAnswer:
     return ProjectAnswer("warn", found, fix)
 
 
-def examine_service_agent(subject: WantedTpu, google: RestClient) -> ProjectAnswer:
+def examine_service_agent(subject: DoctorTarget, google: RestClient) -> ProjectAnswer:
     """Check that the service agent with which Cloud TPU creates machines has its role."""
     number = google.get(rest_client.RESOURCES, f"v3/projects/{subject.id}", CloudProject).number
     if not number.isdigit():

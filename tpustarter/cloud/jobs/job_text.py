@@ -15,13 +15,13 @@ from tpustarter.cloud.api.resources import TpuNode
 from tpustarter.cloud.api.workers import Worker
 from tpustarter.cloud.billing import cost
 from tpustarter.cloud.jobs import remote_command_text
-from tpustarter.cloud.jobs.job_files import JobFiles
-from tpustarter.cloud.jobs.job_follow import (
+from tpustarter.cloud.jobs.job_completion import (
     ResultsFetched,
     TpuDeleted,
     TpuDeletionStarted,
     TpuRecreationStarted,
 )
+from tpustarter.cloud.jobs.job_files import JobFiles
 from tpustarter.cloud.jobs.job_records import JobRecord
 from tpustarter.cloud.jobs.job_run import ConnectionChanged, WorkerEnvironment, WorkerJobState
 from tpustarter.cloud.trc import grant as trc_grant

@@ -329,7 +329,7 @@ def load_grant() -> Grant | None:
         Problem: It cannot be read, so it is unknown which requests it would refuse.
     """
     try:
-        saved = state.read_state_or_raise(STATE)
+        saved = state.read_state_strictly(STATE)
     except state.UnreadableError as error:
         raise _unreadable(error.why) from error
     if saved is None:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from tpustarter.core.content import Lesson
 from tpustarter.core.problem import Problem
-from tpustarter.learning.content.markdown import line_range, parse_tokens
+from tpustarter.learning.content.markdown import parse_tokens, token_line_range
 
 if TYPE_CHECKING:
     from markdown_it.token import Token
@@ -88,7 +88,7 @@ def find_lesson_elements(lesson: Lesson, lines: list[str]) -> Iterator[LessonEle
 
 
 def _read_fence(lesson: Lesson, lines: list[str], token: Token) -> LessonElement | None:
-    start, end = line_range(token)
+    start, end = token_line_range(token)
     last = lines[end - 1].strip(" \t>")
     if end - start < 2 or set(last) != set(token.markup[0]) or len(last) < len(token.markup):
         raise make_lesson_problem(lesson, start, "a fence is opened and never closed")
@@ -138,7 +138,7 @@ def _find_label(above: list[str]) -> str:
 
 def _read_html(token: Token, image: tuple[int, dict[str, str]] | None) -> LessonElement | None:
     """Return a fold, its end, or a figure: an image followed by a comment with its text."""
-    start, end = line_range(token)
+    start, end = token_line_range(token)
     if match := _FOLD.fullmatch(token.content):
         return LessonElement("fold", {}, " ".join(match[1].split()), start, end)
     if token.content.strip() == "</details>":
@@ -157,4 +157,4 @@ def _only_image(token: Token) -> tuple[int, dict[str, str]] | None:
     if len(children) != 1 or children[0].type != "image":
         return None
     options = {"caption": str(children[0].content), "file": str(children[0].attrs["src"])}
-    return line_range(token)[0], options
+    return token_line_range(token)[0], options

@@ -43,7 +43,7 @@ def parse_tokens(text: str) -> tuple[Token, ...]:
     return tuple(MarkdownIt("commonmark").enable("table").parse(text))
 
 
-def line_range(token: Token) -> tuple[int, int]:
+def token_line_range(token: Token) -> tuple[int, int]:
     """Return the index of a Markdown block's first line and of the line after its last."""
     start, end = token.map or (0, 0)
     return start, end
@@ -69,7 +69,7 @@ def find_links(text: str) -> Iterator[tuple[int, str]]:
     for token in parse_tokens(text):
         for child in token.children or ():
             if child.type == "link_open":
-                yield line_range(token)[0], str(child.attrs["href"])
+                yield token_line_range(token)[0], str(child.attrs["href"])
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ import msgspec
 from tpustarter.core import content, locations, yaml_rows
 from tpustarter.core.content import Lesson
 from tpustarter.core.problem import Problem
-from tpustarter.learning.content.markdown import line_range, parse_tokens, source_lines
+from tpustarter.learning.content.markdown import parse_tokens, source_lines, token_line_range
 
 SHELL = frozenset(
     (
@@ -163,7 +163,7 @@ def find_undocumented_commands(
         if token.type != "fence" or token.info.split()[:1] != ["sh"]:
             continue
         for number, line in _command_lines(token.content):
-            file_line = lesson.first_line + line_range(token)[0] + 1 + number
+            file_line = lesson.first_line + token_line_range(token)[0] + 1 + number
             try:
                 commands = list(_split_commands(line))
             except ValueError as error:

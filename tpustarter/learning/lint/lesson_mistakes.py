@@ -27,10 +27,10 @@ from tpustarter.learning.content import (
 from tpustarter.learning.content.blocks import list_blocks
 from tpustarter.learning.content.markdown import (
     find_links,
-    line_range,
     list_anchors,
     parse_tokens,
     source_lines,
+    token_line_range,
 )
 from tpustarter.learning.content.paths import LessonPath, read_paths
 from tpustarter.learning.lint import documented_commands, synonyms_file_mistakes
@@ -253,7 +253,7 @@ def _lint_prose(lesson: Lesson) -> Complaints:
     for token in parse_tokens("\n".join(lines)):
         if token.type == "fence":  # a question is wrapped for display
             limit = MAX_COLUMNS if token.info.startswith("quiz") else MAX_CODE_COLUMNS
-            start, end = line_range(token)
+            start, end = token_line_range(token)
             limits |= dict.fromkeys(range(start + 1, end), limit)
     for number, line in enumerate(lines):
         limit = limits.get(number, MAX_COLUMNS)

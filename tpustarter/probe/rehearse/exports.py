@@ -106,7 +106,7 @@ def export_to_file(
         jax, function, job.arguments, job.named
     )
     answers = answers or PatchedDeviceQueries(jax)
-    with lowering_errors.show_whole_tracebacks(jax), answers.use_abstract_device():
+    with lowering_errors.disable_traceback_filtering(jax), answers.use_abstract_device():
         values, by_name = answers.convert_to_tpu((tuple(values), by_name))
         traced = jitted.trace(*values, **by_name)
         texts = captured_constants.describe_large_constants(jax, function, traced)

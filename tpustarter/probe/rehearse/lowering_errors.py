@@ -36,7 +36,7 @@ class UnmetRequestError(Exception):
 
 
 @contextlib.contextmanager
-def show_whole_tracebacks(jax: ModuleType) -> Generator[None]:
+def disable_traceback_filtering(jax: ModuleType) -> Generator[None]:
     """Keep JAX's own frames in tracebacks within the block, to see which code raised."""
     before = jax.config.jax_traceback_filtering
     jax.config.update("jax_traceback_filtering", "off")

@@ -278,7 +278,7 @@ def _rehearse(name: str, lower: Lower, command: CompileCommand) -> dict[str, obj
     }
     began = time.monotonic()
     try:
-        with lowering_errors.show_whole_tracebacks(importlib.import_module("jax")):
+        with lowering_errors.disable_traceback_filtering(importlib.import_module("jax")):
             lowered = lower()
     except Exception as error:  # noqa: BLE001  any error of tracing is reported to the user
         if lowering_errors.is_refusal(error):

@@ -95,7 +95,7 @@ class ProgramSource(TypedDict, total=False):
     """The programs to compile; all if missing."""
 
 
-class PrepareCommand(TypedDict):
+class LoadCompilerCommand(TypedDict):
     """A command to load the compiler for a TPU before the first program is known."""
 
     do: Literal["prepare"]

@@ -130,7 +130,7 @@ class Optimizer(Protocol):
 
 @dataclass(frozen=True)
 class MadeModule:
-    """The return value of `make()`."""
+    """A module to rehearse, with example arguments, as returned by the user's function."""
 
     module: TorchModule
     arguments: tuple[object, ...]
@@ -180,10 +180,10 @@ def describe_versions(name: str) -> str:
 
 
 def call_module_function(function: Callable[..., object], name: str) -> MadeModule:
-    """Call `make()` and return its parts.
+    """Call the user's function, and return the module, its inputs and the optimizer.
 
     Raises:
-        TypeError: The parts are not a module with its inputs.
+        TypeError: It returned something other than a module with its inputs.
     """
     if required := _required(function):
         raise TypeError(

@@ -218,9 +218,9 @@ class _File:
 
     def _programs(self, count: int | None) -> Iterator[Listed]:
         if self._route:
-            from tpustarter.probe.rehearse import torchax_exports
+            from tpustarter.probe.rehearse import torchax_programs
 
-            listed = torchax_exports.list_programs(self._function, self._command["name"])
+            listed = torchax_programs.make_torchax_programs(self._function, self._command["name"])
             for name, function, arguments in listed:
                 yield name, LoweringJob(function, arguments), []
             return

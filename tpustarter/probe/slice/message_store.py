@@ -28,7 +28,7 @@ HEARTBEAT_S = 90
 FOR_EVER_MS = 7 * 24 * 3600 * 1000
 
 
-def connect_hosts(place: HostPosition, timeout_s: float) -> None:
+def connect_to_other_hosts(place: HostPosition, timeout_s: float) -> None:
     """Connect this host with all others, blocking until they have joined.
 
     Raises whatever JAX raises.
@@ -48,7 +48,7 @@ def connect_hosts(place: HostPosition, timeout_s: float) -> None:
     )
 
 
-def disconnect_hosts() -> None:
+def disconnect_from_other_hosts() -> None:
     """Disconnect from the other hosts; every host must call this."""
     importlib.import_module("jax").distributed.shutdown()
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Literal, TypedDict
 
-from tpustarter.probe.commands import CheckNeeds, RunCheckOptions
+from tpustarter.probe.commands import CheckNeeds, OptionalCheckFields
 from tpustarter.probe.events import CheckEvent, EmitCheckEvent, EndEvent, HostField
 
 
-class CheckFields(RunCheckOptions):
+class CheckFields(OptionalCheckFields):
     """The fields of a check that are sent to every host."""
 
     id: str
@@ -99,7 +99,7 @@ class GivenHostPosition(TypedDict, total=False):
     host: int | None
 
 
-class SliceCommand(GivenHostPosition):
+class BeginSliceCommand(GivenHostPosition):
     """The command that begins a host's part in a run, sent by the app or `standalone_host.py`."""
 
     do: Literal["slice"]
@@ -126,7 +126,7 @@ class StandaloneRequest(TypedDict):
 
 
 class StandaloneSliceFields(TypedDict):
-    """The fields of a `SliceCommand` that are the same for all hosts."""
+    """The fields of a `BeginSliceCommand` that are the same for all hosts."""
 
     checks: list[CheckFields]
     wait_s: float

@@ -189,7 +189,7 @@ class LeadingHost:
             return
         message_store.write_message(f"command/{self._number}", {**message, "do": "end"})
         self._signs.close()
-        message_store.disconnect_hosts()
+        message_store.disconnect_from_other_hosts()
 
 
 class _Watch:

@@ -11,11 +11,11 @@ from tpustarter.probe.finding import describe_error, shorten_for_json
 from tpustarter.probe.slice import arrival, host_facts, host_position, message_store
 from tpustarter.probe.slice.messages import (
     ArrivalFacts,
+    BeginSliceCommand,
     CheckFields,
     CheckRecord,
     Emit,
     RunCheck,
-    SliceCommand,
     SliceEvent,
     SliceVerdict,
 )
@@ -39,7 +39,7 @@ _code = 0
 
 
 def serve_slice(
-    command: SliceCommand,
+    command: BeginSliceCommand,
     emit: Emit,
     run_check: RunCheck,
     read_unreachable: Callable[[], Collection[int]],
@@ -135,17 +135,17 @@ def _follow(
     if not answer["goes_on"]:
         emit({"event": "followed", "code": answer["code"], "headline": ""})
         return answer["code"]
-    message_store.connect_hosts(place, wait_s)
+    message_store.connect_to_other_hosts(place, wait_s)
     message = run_received_checks(place, emit, run_check)
     emit({"event": "followed", "code": message["code"], "headline": message["headline"]})
-    message_store.disconnect_hosts()
+    message_store.disconnect_from_other_hosts()
     return message["code"]
 
 
 def _lead(
     place: host_position.HostPosition,
     own: ArrivalFacts,
-    command: SliceCommand,
+    command: BeginSliceCommand,
     emit: Emit,
     *,
     run_check: RunCheck,
@@ -180,7 +180,7 @@ def _lead(
     try:
         if goes_on:
             emit({"event": "connecting"})
-            message_store.connect_hosts(place, command["wait_s"])
+            message_store.connect_to_other_hosts(place, command["wait_s"])
             _leader.connected()
         for check in rest:
             current = check["id"]

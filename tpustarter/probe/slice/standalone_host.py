@@ -26,9 +26,9 @@ from tpustarter.probe.slice.shared_checks import INCONCLUSIVE
 
 if TYPE_CHECKING:
     from tpustarter.probe.commands import TargetCommand
-    from tpustarter.probe.slice.messages import SliceCommand, VerdictCommand
+    from tpustarter.probe.slice.messages import BeginSliceCommand, VerdictCommand
 
-    SliceStep = TargetCommand | SliceCommand | VerdictCommand
+    SliceStep = TargetCommand | BeginSliceCommand | VerdictCommand
 
 REQUEST = "request.json"
 _LAST = ("checked-all", "followed", "no-place", "not-reached", "port-taken", "lost")
@@ -50,7 +50,7 @@ def main(arguments: list[str]) -> int:
     options = parser.parse_args(arguments[1:])
     with zipfile.ZipFile(sys.argv[0]) as archive:
         request: StandaloneRequest = json.loads(archive.read(REQUEST))
-    begin: SliceCommand = {
+    begin: BeginSliceCommand = {
         **request["slice"],
         "do": "slice",
         "coordinator": options.coordinator,

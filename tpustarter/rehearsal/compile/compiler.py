@@ -361,7 +361,7 @@ def is_tpu_compiler_installed(machine: host.Machine) -> bool:
     return any(True for _ in interpreters.find_pythons_with_libtpu(machine.env, Path.cwd()))
 
 
-def find_compiler(explicit: str | None, machine: host.Machine) -> Path:
+def find_compiler_python(explicit: str | None, machine: host.Machine) -> Path:
     """Return the Python that has the TPU compiler.
 
     Raises:

@@ -1,4 +1,4 @@
-"""The Python that runs the user's own file, and its variables for CPU devices."""
+"""The Python that runs the user's file, and the environment variables that give it CPUs."""
 
 from __future__ import annotations
 

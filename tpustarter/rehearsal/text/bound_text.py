@@ -5,12 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tpustarter.core.json_values import as_type
-from tpustarter.rehearsal.lower_bound import (
-    count_compiler_flops,
-    explain_missing_bound,
-    read_bound,
-    read_work,
-)
 from tpustarter.rehearsal.result_fields import (
     CompiledProgram,
     LowerBound,
@@ -18,6 +12,12 @@ from tpustarter.rehearsal.result_fields import (
     ProgramWork,
     ResultFields,
     Utilization,
+)
+from tpustarter.rehearsal.roofline_bound import (
+    count_compiler_flops,
+    explain_missing_bound,
+    read_bound,
+    read_work,
 )
 from tpustarter.text import phrases
 

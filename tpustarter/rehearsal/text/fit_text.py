@@ -55,7 +55,7 @@ def describe_fit(fit: FittingSize) -> str:
     return f"{text}. {fit.reason[0].upper()}{fit.reason[1:]}" if fit.reason else text
 
 
-def format_fit_headline(fits: Sequence[FittingSize]) -> str:
+def format_largest_fit_headline(fits: Sequence[FittingSize]) -> str:
     """Return the largest size for each program and TPU; empty if none was tried."""
     found = [one for one in fits if one.tried]
     if not found:

@@ -103,7 +103,7 @@ def render_rehearsal(
         lines += script_text.format_ending(rehearsal)
     total = rehearsal.progress.total if stopped else None
     last = format_headline(results, own=own, script=rehearsal.runs_script, stopped_of=total)
-    last = fit_text.format_fit_headline(rehearsal.fits) or last
+    last = fit_text.format_largest_fit_headline(rehearsal.fits) or last
     return "\n".join([*lines, "", *wrap(last, "")])
 
 

@@ -13,8 +13,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tpustarter.core.json_values import as_type
-from tpustarter.rehearsal.lower_bound import read_bound
 from tpustarter.rehearsal.result_fields import ResultFields, Utilization
+from tpustarter.rehearsal.roofline_bound import read_bound
 from tpustarter.rehearsal.text.rehearsal_headline import format_label
 
 HEIGHT = 8

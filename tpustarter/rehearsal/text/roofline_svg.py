@@ -32,7 +32,7 @@ _DARK = ("#4493f8", "#f0883e", "#3fb950", "#ab7df8", "#d29922", "#f778ba", "#f0f
 _DASHES = ("", "9 3", "3 3", "9 3 2 3", "1 3", "14 4", "5 2 1 2 1 2")
 
 
-def draw_svg(results: Sequence[ResultFields]) -> str:
+def draw_roofline_svg(results: Sequence[ResultFields]) -> str:
     """Return an SVG file with the roof of each TPU and the programs on it."""
     points = [point for result in results if (point := find_roofline_point(result))]
     if points:

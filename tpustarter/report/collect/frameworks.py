@@ -300,7 +300,7 @@ def _allowed_variables(said: str, env: Mapping[str, str]) -> str:
         elif env.get(name) != value:
             continue
         elif name in software.FLAGS:
-            lines.append(f"{name}={' '.join(software.list_flags(value))}")
+            lines.append(f"{name}={' '.join(software.list_redacted_flags(value))}")
         elif form := software.VARIABLES.get(name):
             lines.append(line if re.fullmatch(form, value) else f"{name}=(set)")
         elif name in software.NAMED_ONLY:

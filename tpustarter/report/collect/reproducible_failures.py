@@ -17,7 +17,7 @@ from tpustarter.learning.progress import lesson_progress
 from tpustarter.learning.progress.lesson_progress import BlockRecord
 from tpustarter.reproducing import reproducer_file
 from tpustarter.reproducing.reproducer_file import (
-    FailureConditions,
+    FailureEnvironment,
     ReproducedFailure,
     ReproducerFile,
 )
@@ -32,7 +32,7 @@ class WantedReproducer:
     failure: ReproducedFailure | None
     """Its failure; None if no failed run is saved."""
     framework: str
-    make: Callable[[ReproducedFailure | None, FailureConditions], ReproducerFile]
+    make: Callable[[ReproducedFailure | None, FailureEnvironment], ReproducerFile]
     python: str = ""
     """The redacted path of the Python in which it failed; empty if unknown."""
 
@@ -102,7 +102,7 @@ def _of_check(check: content.Check, kept: last_failures.SavedFailure | None) -> 
             check.id, kept.status, kept.reason, kept.detail, kept.findings, kept.log
         )
 
-    def make(failure: ReproducedFailure | None, place: FailureConditions) -> ReproducerFile:
+    def make(failure: ReproducedFailure | None, place: FailureEnvironment) -> ReproducerFile:
         return reproducer_file.make_check_file(check, failure, place)
 
     return WantedReproducer(
@@ -122,7 +122,7 @@ def _of_block(
     if record and record.status in ("fail", "error"):
         failure = ReproducedFailure(name, record.status, record.reason or "", record.detail)
 
-    def make(failure: ReproducedFailure | None, place: FailureConditions) -> ReproducerFile:
+    def make(failure: ReproducedFailure | None, place: FailureEnvironment) -> ReproducerFile:
         return reproducer_file.make_block_reproducer(lesson, every, block, failure, place)
 
     return WantedReproducer(

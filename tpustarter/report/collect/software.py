@@ -271,7 +271,9 @@ def collect_variables(context: ReportContext) -> dict[str, object]:
     known = {*VARIABLES, *NAMED_ONLY, *FLAGS}
     return {
         "values": told,
-        "flags": [f"{name}: {flag}" for name in FLAGS for flag in list_flags(env.get(name, ""))],
+        "flags": [
+            f"{name}: {flag}" for name in FLAGS for flag in list_redacted_flags(env.get(name, ""))
+        ],
         "set": sorted(
             [name for name in NAMED_ONLY if env.get(name)]
             + [name for name in values if name not in told]
@@ -280,7 +282,7 @@ def collect_variables(context: ReportContext) -> dict[str, object]:
     }
 
 
-def list_flags(text: str) -> list[str]:
+def list_redacted_flags(text: str) -> list[str]:
     """Return the flags in a variable's value; values that could be private are hidden."""
     found: list[str] = []
     for match in _FLAG.finditer(text):

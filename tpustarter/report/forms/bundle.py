@@ -31,7 +31,7 @@ def make_bundle_files(report: BugReport) -> dict[str, bytes]:
     made = {
         "report.md": markdown_form.render_markdown(document).encode(),
         "report.json": (json.dumps(document, indent=1, allow_nan=False) + "\n").encode(),
-        **reproducer_files.make_reproducer_files(ReportView(document).facts),
+        **reproducer_files.collect_reproducer_files(ReportView(document).facts),
     }
     manifest = {
         "schema": MANIFEST_SCHEMA,

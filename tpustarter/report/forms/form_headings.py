@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from tpustarter.report.forms import (
     issue_trackers,
-    report_questions,
+    open_questions,
     report_summary,
     reproducer_files,
 )
@@ -58,7 +58,7 @@ def _word(text: str) -> Fill:
 
 def format_description(view: ReportView) -> Iterator[str]:
     """Yield the questions for the user's description, followed by the symptoms."""
-    yield report_questions.format_questions_comment(report_questions.list_user_questions(view))
+    yield open_questions.format_questions_comment(open_questions.list_user_questions(view))
     yield ""
     yield from format_symptoms(view)
     if "code" not in issue_trackers.find_tracker(view.first.tracker).asked_in_form:
@@ -105,7 +105,7 @@ def _stack(facts: FrameworkFacts) -> Iterator[str]:
     yield ""
 
 
-def format_facts(view: ReportView) -> Iterator[str]:
+def format_facts_summary(view: ReportView) -> Iterator[str]:
     """Yield the summary for maintainers, followed by the placeholder for all facts."""
     yield "Collected by tpustarter, and in full in the folded parts below:"
     lines = (part for line in report_summary.summarize_report(view) for part in _wrapped(line))
@@ -123,7 +123,7 @@ def _jax_system(view: ReportView) -> Iterator[str]:
     """Yield the output of `jax.print_environment_info()`, or the same facts from files."""
     yield from fence_text(_environment(view))
     yield ""
-    yield from format_facts(view)
+    yield from format_facts_summary(view)
 
 
 def _environment(view: ReportView) -> str:
@@ -169,7 +169,7 @@ def _versions(view: ReportView) -> Iterator[str]:
     )
     yield f"- Python: {view.facts.python.python_version}"
     yield ""
-    yield from format_facts(view)
+    yield from format_facts_summary(view)
 
 
 def _tensorflow_version(view: ReportView) -> str:
@@ -187,9 +187,9 @@ def _tensorflow_source(view: ReportView) -> str:
 
 
 def _tensorflow_behavior(view: ReportView) -> Iterator[str]:
-    yield report_questions.format_questions_comment(report_questions.list_user_questions(view))
+    yield open_questions.format_questions_comment(open_questions.list_user_questions(view))
     yield ""
-    yield from format_facts(view)
+    yield from format_facts_summary(view)
 
 
 def _log(view: ReportView) -> Iterator[str]:
@@ -225,7 +225,7 @@ def _artifacts(view: ReportView) -> Iterator[str]:
     yield from format_description(view)
     yield ""
     yield from reproducer_files.format_reproducers(view)
-    yield from format_facts(view)
+    yield from format_facts_summary(view)
 
 
 FORMS: Mapping[str, tuple[FormField, ...]] = {
@@ -242,7 +242,7 @@ FORMS: Mapping[str, tuple[FormField, ...]] = {
         FormField("## To Reproduce", _steps),
         FormField("## Expected behavior", _word(YOURS.format("what you expected"))),
         FormField("## Environment", _xla_environment),
-        FormField("## Additional context", format_facts),
+        FormField("## Additional context", format_facts_summary),
     ),
     # No form is public; these are the two parts of PyTorch's own form.
     # github.com/pytorch/pytorch/blob/main/.github/ISSUE_TEMPLATE/bug-report.yml

@@ -15,7 +15,7 @@ from tpustarter.report.forms import (
     fact_listing,
     form_headings,
     issue_trackers,
-    report_questions,
+    open_questions,
     report_summary,
     reproducer_files,
 )
@@ -68,7 +68,7 @@ def _before(view: ReportView) -> Iterator[str]:
             break_on_hyphens=False,
         )
     yield ""
-    yield from report_questions.format_next_steps(view)
+    yield from open_questions.format_next_steps(view)
     yield "<!-- The issue begins here. -->"
     yield ""
     yield "---"
@@ -141,7 +141,7 @@ def _known(view: ReportView) -> Iterator[str]:
 def _stale(view: ReportView) -> str:
     """Return the sentence on stale versions, naming packages of one release together."""
     together: dict[tuple[str, str], list[str]] = {}
-    for one in report_questions.list_stale_packages(view):
+    for one in open_questions.list_stale_packages(view):
         together.setdefault((one.found, one.newest), []).append(one.name)
     if not together:
         return "**Versions**: none that its maintainers ask for is known to be stale."

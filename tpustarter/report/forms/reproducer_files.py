@@ -16,7 +16,7 @@ SHORT = 150
 """Maximum number of lines of a file in the issue; a longer one is only in the bundle."""
 
 
-def make_reproducer_files(facts: ReportFacts) -> dict[str, bytes]:
+def collect_reproducer_files(facts: ReportFacts) -> dict[str, bytes]:
     """Return the reproducers and their output, keyed by file name in the bundle."""
     made: dict[str, bytes] = {}
     for one in facts.reproducers.files:

@@ -43,7 +43,7 @@ _PARTS: dict[str, object] = {
 def _stored() -> dict[str, dict[str, object]]:
     why = "it is not of the form in which set-up writes it"
     try:
-        stored = state.read_state_or_raise(STATE) or {}
+        stored = state.read_state_strictly(STATE) or {}
         for name, part in stored.items():
             msgspec.convert(part, _PARTS.get(name, dict[str, EarlierSetting]))
         return msgspec.convert(stored, dict[str, dict[str, object]])

@@ -129,7 +129,7 @@ def make_file(path: Path, lines: Sequence[str]) -> None:
         _write(path, text)
 
 
-def remove_file(path: Path, lines: Sequence[str]) -> None:
+def remove_unchanged_file(path: Path, lines: Sequence[str]) -> None:
     """Remove a file that set-up wrote.
 
     Raises:
@@ -183,7 +183,7 @@ def main(words: Sequence[str]) -> None:
         elif verb == "make":
             make_file(Path(path), others)
         else:
-            remove_file(Path(path), others)
+            remove_unchanged_file(Path(path), others)
     except (UnchangeableFileError, OSError) as error:
         sys.exit(str(error))
 

@@ -242,7 +242,7 @@ class SettingStep(StepKind):
         return self.other.writes() if self.other else ("", ())
 
     def read_state(self) -> StepState:
-        """Return the state from the function, or else from the other kind."""
+        """Return the setting's state; if its function returns None, the state of the other kind."""
         seen = SETTINGS[self.name](self.machine)
         if seen is None and self.other is not None:
             return self.other.read_state()

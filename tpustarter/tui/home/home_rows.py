@@ -168,7 +168,7 @@ def _place(known: Course, progress: PathProgress, lesson_id: str) -> str:
 
 
 def path_title(progress: PathProgress) -> Content:
-    """Return a path's title, for above its stages."""
+    """Return the heading of a path: its title in bold."""
     return Content.styled(f"Path: {escape_text(progress.path.title)}", "bold")
 
 

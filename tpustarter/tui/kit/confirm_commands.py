@@ -15,7 +15,7 @@ from tpustarter.setup.environment.steps import SetupStep
 from tpustarter.setup.machine import root_commands
 from tpustarter.text.terminal import escape_text
 from tpustarter.tui.kit.key_line import KeyBar
-from tpustarter.tui.kit.page import RELEASE, DialogWindow
+from tpustarter.tui.kit.page import RELEASE, DialogFrame
 from tpustarter.tui.kit.text_layout import HangingText, LaidOutLines, StackedText, style_sentence
 
 
@@ -64,7 +64,7 @@ class ConfirmCommands(ModalScreen[bool]):
         self._pasted, self._others = pasted, others
 
     def compose(self) -> Iterable[Widget]:
-        yield DialogWindow(self._title, Static(StackedText(self._lines())))
+        yield DialogFrame(self._title, Static(StackedText(self._lines())))
         yield KeyBar(markup=False)
 
     def _lines(self) -> Iterator[LaidOutLines | Content]:

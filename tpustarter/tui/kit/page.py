@@ -246,7 +246,7 @@ class Page(WholeScreen):
         )
 
 
-class DialogWindow(VerticalScroll):
+class DialogFrame(VerticalScroll):
     """A titled frame in front of a screen, which stays visible around it."""
 
     def __init__(self, title: str, content: Widget) -> None:
@@ -270,7 +270,7 @@ class Sheet(ModalScreen[None]):
         self._content = content
 
     def compose(self) -> Iterable[Widget]:
-        yield DialogWindow(self._title, self._content)
+        yield DialogFrame(self._title, self._content)
         yield KeyBar(markup=False)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
@@ -335,7 +335,7 @@ class ConfirmWindow(ModalScreen[bool]):
         self._text = text
 
     def compose(self) -> Iterable[Widget]:
-        yield DialogWindow(self._title, Static(style_lines(self._text)))
+        yield DialogFrame(self._title, Static(style_lines(self._text)))
         yield KeyBar(markup=False)
 
     def action_answer(self, yes: bool) -> None:  # noqa: FBT001  an action's argument

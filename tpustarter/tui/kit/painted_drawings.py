@@ -24,7 +24,7 @@ CURVES = ("$key", "$keyword", "$string", "$warn")
 """The colours of the curves and of their names."""
 
 
-def paint_drawings(shown: Iterable[Drawing], width: int, *, has_colours: bool) -> Content:
+def render_drawings(shown: Iterable[Drawing], width: int, *, has_colours: bool) -> Content:
     """Render a block's drawings, at most `width` columns wide.
 
     Args:

@@ -65,7 +65,7 @@ def format_headline(
     answers: RehearsalAnswers, request: RehearsalRequest, *, stopped_of: int | None
 ) -> str:
     """Return the headline of a rehearsal; `stopped_of` is the number planned, if it was stopped."""
-    if fits := fit_text.format_fit_headline(answers.fits):
+    if fits := fit_text.format_largest_fit_headline(answers.fits):
         return fits
     order = answers.tpus.index
     results = sorted(answers.results, key=lambda result: order(result["tpu"]))

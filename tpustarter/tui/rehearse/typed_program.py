@@ -165,7 +165,7 @@ def parse_typed_program(
     def find_python() -> Path:
         without_jax = Path(sys.executable)
         with contextlib.suppress(Problem):  # then the rehearsal reports it
-            without_jax = compiler.find_compiler(None, machine)
+            without_jax = compiler.find_compiler_python(None, machine)
         folder = Path.cwd() if kind == SCRIPT else file.parent
         return user_python.find_python(python, machine, folder, "", without_jax=without_jax)
 

@@ -35,7 +35,7 @@ from tpustarter.tui.kit.safe_text import clean_text
 from tpustarter.tui.kit.screen_runner import ScreenRunner
 from tpustarter.tui.kit.text_layout import StackedText
 from tpustarter.tui.setup import step_details
-from tpustarter.tui.setup.step_list import Event, StepList
+from tpustarter.tui.setup.step_run_state import Event, StepRunState
 
 ScreenFacts = Any
 """A plan, the problem in place of one, or what undo changes."""
@@ -84,7 +84,7 @@ tpustarter notes where the folder is. No command gets administrator rights.
         self._profile = profile
         self._setup: EnvironmentSetup | None = None
         self.runner = self._runner = ScreenRunner[Event](self, SETUP, self._tick)
-        self._list = StepList()
+        self._list = StepRunState()
 
     def on_mount(self) -> None:
         super().on_mount()

@@ -22,7 +22,7 @@ from tpustarter.tui.kit.confirm_commands import ConfirmCommands
 from tpustarter.tui.kit.page import NoticeSheet
 from tpustarter.tui.kit.safe_text import clean_text
 from tpustarter.tui.setup.environment_screen import EnvironmentSetupScreen, ScreenFacts
-from tpustarter.tui.setup.step_list import Event
+from tpustarter.tui.setup.step_run_state import Event
 from tpustarter.tui.setup.values_screen import SetupValuesScreen
 
 

@@ -19,7 +19,7 @@ from tpustarter.tui.kit.text_layout import (
     style_lines,
     style_sentence,
 )
-from tpustarter.tui.setup.step_list import StepList
+from tpustarter.tui.setup.step_run_state import StepRunState
 
 STYLES = {"done": "pass", "running": "run", "failed": "fail", "blocked": "warn", "todo": "wait"}
 WORDS = {"manual": "yours"}
@@ -29,7 +29,7 @@ SHOWN_LINES = 4
 _BESIDE = " " * 8
 
 
-def make_step_row(setup: EnvironmentSetup, step: SetupStep, steps: StepList) -> Row:
+def make_step_row(setup: EnvironmentSetup, step: SetupStep, steps: StepRunState) -> Row:
     """Return a step's row, with its command or file below it."""
     ended = steps.ended.get(step.id)
     state = "running" if step.id == steps.running else step.state

@@ -15,7 +15,7 @@ from tpustarter.slices.starting.launch_request import HostCommand
 from tpustarter.text import phrases
 from tpustarter.text.terminal import escape_text
 from tpustarter.tui.kit.key_line import KeyBar
-from tpustarter.tui.kit.page import RELEASE, ConfirmWindow, DialogWindow
+from tpustarter.tui.kit.page import RELEASE, ConfirmWindow, DialogFrame
 from tpustarter.tui.kit.text_layout import HangingText, LaidOutLines, StackedText, style_sentence
 
 
@@ -48,7 +48,7 @@ class StartQuestion(ConfirmWindow, inherit_bindings=False):
         self._commands, self._same = commands, same
 
     def compose(self) -> Iterable[Widget]:
-        yield DialogWindow(self._title, Static(StackedText(self._lines())))
+        yield DialogFrame(self._title, Static(StackedText(self._lines())))
         yield KeyBar(markup=False)
 
     def _lines(self) -> Iterator[LaidOutLines | Content]:

@@ -57,7 +57,7 @@ class ScreenStream:
         self._write = getattr(stream, "draw", stream.write)
         """The raw `write`, because added or removed characters would corrupt the layout."""
         self.flush = stream.flush
-        self._table = glyphs.make_table(stream.encoding or "ascii", os.environ)
+        self._table = glyphs.make_glyph_table(stream.encoding or "ascii", os.environ)
 
     def write(self, text: str) -> None:
         """Write text with characters that this terminal can show."""

@@ -74,7 +74,7 @@ class GlyphTable(dict[int, str]):
         return True
 
 
-def make_table(encoding: str, env: Mapping[str, str]) -> GlyphTable | None:
+def make_glyph_table(encoding: str, env: Mapping[str, str]) -> GlyphTable | None:
     """Return the table of replacements, or None if the terminal can show all characters.
 
     Args:

@@ -11,8 +11,8 @@ from tpustarter.cloud.api import project_and_zone
 from tpustarter.cloud.api.project_and_zone import PLACEHOLDER
 from tpustarter.cloud.doctor import diagnosis
 from tpustarter.cloud.doctor.diagnosis import DoctorReport
-from tpustarter.cloud.doctor.project_answers import ProjectFinding
-from tpustarter.cloud.doctor.wanted_tpu import WantedTpu
+from tpustarter.cloud.doctor.doctor_target import DoctorTarget
+from tpustarter.cloud.doctor.project_findings import ProjectFinding
 from tpustarter.core.problem import Problem
 from tpustarter.text.terminal import escape_text
 from tpustarter.tui.app.messages import LOAD, FactsLoaded
@@ -58,7 +58,7 @@ credentials, and changes nothing. It takes 20 seconds at most.
         try:
             is_known = project_and_zone.find_project(None) is not None
             project = project_and_zone.require_project(None) if is_known else PLACEHOLDER
-            subject = WantedTpu(project, project_and_zone.find_zone(None), show_names=True)
+            subject = DoctorTarget(project, project_and_zone.find_zone(None), show_names=True)
             self.post_message(FactsLoaded(diagnosis.diagnose_project(subject)))
         except Problem as problem:
             self.post_message(FactsLoaded(problem))

@@ -12,8 +12,8 @@ from textual import work
 from textual.binding import Binding, BindingType
 
 from tpustarter.checking.plan import interpreters
-from tpustarter.cloud.jobs import job_follow, job_run, job_text
-from tpustarter.cloud.jobs.job_follow import (
+from tpustarter.cloud.jobs import job_completion, job_run, job_text
+from tpustarter.cloud.jobs.job_completion import (
     ResultsFetched,
     StatesRead,
     TpuDeleted,
@@ -294,7 +294,7 @@ marked one wrote last stands below, and **Enter** gives that the whole screen, a
     @work(thread=True, exclusive=True, exit_on_error=False, group=TPU_CALL)
     def _fetch_results(self, job: TpuJob, patterns: Sequence[str]) -> None:
         try:
-            for event in job_follow.fetch_results(job, patterns, Path(job.record.id)):
+            for event in job_completion.fetch_results(job, patterns, Path(job.record.id)):
                 if isinstance(event, ResultsFetched):
                     self.post_message(FactsLoaded(event))
         except Problem as problem:

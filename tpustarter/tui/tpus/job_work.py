@@ -9,16 +9,16 @@ from tpustarter.cloud.api.api_client import OfferingClient
 from tpustarter.cloud.api.clock import Clock
 from tpustarter.cloud.api.project_and_zone import Project
 from tpustarter.cloud.jobs import (
+    job_completion,
     job_connection,
     job_end,
-    job_follow,
     job_records,
     job_run,
     job_start,
 )
+from tpustarter.cloud.jobs.job_completion import JobEvent, LogsKept
 from tpustarter.cloud.jobs.job_connection import TypedConnection
 from tpustarter.cloud.jobs.job_files import JobFiles
-from tpustarter.cloud.jobs.job_follow import JobEvent, LogsKept
 from tpustarter.cloud.jobs.job_records import JobRecord
 from tpustarter.cloud.jobs.job_run import SetupOutput, TpuJob, WorkerJobState, WorkerLogLines
 from tpustarter.cloud.jobs.job_start import JobRequest, StartEvent
@@ -94,13 +94,13 @@ def start_or_follow_job(
     if subject.order:
         yield from _start(job, board)
     while True:
-        following = job_follow.follow_job(
+        following = job_completion.follow_job(
             client, subject.project, job, clock, until_end=not is_over
         )
         code = yield from _record(following, board)
         if code is not None:
             return
-        yield from job_follow.recreate_tpu(client, subject.project, job, clock)
+        yield from job_completion.recreate_tpu(client, subject.project, job, clock)
         board = JobBoard(job.record.workers)
         yield JobOpened(job, board)
         yield from _start(job, board)
@@ -141,7 +141,7 @@ def _record(
             continue
         if isinstance(event, job_run.WorkerJobEnded):
             board.record_end(event.state.worker, event.state)
-        elif isinstance(event, job_follow.StatesRead):
+        elif isinstance(event, job_completion.StatesRead):
             for state in event.states:
                 board.record_end(state.worker, state)
         yield event

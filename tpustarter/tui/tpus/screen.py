@@ -26,11 +26,10 @@ from tpustarter.tui.kit.confirm_name import ConfirmName
 from tpustarter.tui.kit.list_with_details import ListWithDetails
 from tpustarter.tui.kit.row_list import DetailRows, RowList
 from tpustarter.tui.kit.text_layout import StackedText
-from tpustarter.tui.tpus import confirmed_plans as tpu_plans
-from tpustarter.tui.tpus import tpu_work
-from tpustarter.tui.tpus.confirmed_plans import TpuPlan
+from tpustarter.tui.tpus import plans_to_confirm, tpu_work
 from tpustarter.tui.tpus.create_screen import CreateTpuScreen
 from tpustarter.tui.tpus.follow_screen import FollowScreen
+from tpustarter.tui.tpus.plans_to_confirm import TpuPlan
 from tpustarter.tui.tpus.run_form_screen import RunCommandScreen
 from tpustarter.tui.tpus.tpu_rows import (
     TO_A_PROJECT,
@@ -58,7 +57,7 @@ _PAST = {"stop": "stopped", "start": "started"}
 
 
 @dataclass(frozen=True)
-class CloudAnswer:
+class TpuQueryResult:
     """The TPUs of a project from one query to Google, or from the ledger."""
 
     number: int
@@ -149,18 +148,18 @@ gcloud is configured for.
     @work(thread=True, exclusive=True, exit_on_error=False, group=TPUS)
     def _ask(self, number: int, stopped: threading.Event) -> None:
         seen = _remembered()
-        self.post_message(FactsLoaded(CloudAnswer(0, seen)))
+        self.post_message(FactsLoaded(TpuQueryResult(0, seen)))
         try:
             seen = self._look(seen, stopped)
         except StoppedError:
-            self.post_message(FactsLoaded(CloudAnswer(number, None)))
+            self.post_message(FactsLoaded(TpuQueryResult(number, None)))
             return
         except Problem as problem:
             if project := project_and_zone.find_project(None):
                 seen = replace(seen, project=project, trouble=str(problem))
             else:
                 seen = replace(seen, needs_project=True)
-        self.post_message(FactsLoaded(CloudAnswer(number, seen)))
+        self.post_message(FactsLoaded(TpuQueryResult(number, seen)))
 
     def _look(self, before: KnownTpus, stopped: threading.Event) -> KnownTpus:
         """Return Google's list; raises Problem if there is no answer."""
@@ -186,9 +185,11 @@ gcloud is configured for.
             unreadable=before.unreadable,
         )
 
-    def on_facts_loaded(self, message: FactsLoaded[CloudAnswer | TpuPlan | str | Problem]) -> None:
+    def on_facts_loaded(
+        self, message: FactsLoaded[TpuQueryResult | TpuPlan | str | Problem]
+    ) -> None:
         what = message.facts
-        if isinstance(what, CloudAnswer):
+        if isinstance(what, TpuQueryResult):
             self._take(what)
         elif isinstance(what, TpuPlan):
             self._end_wait()
@@ -204,7 +205,7 @@ gcloud is configured for.
             self.show_error(what)
         self.refresh_bindings()
 
-    def _take(self, answer: CloudAnswer) -> None:
+    def _take(self, answer: TpuQueryResult) -> None:
         if answer.number == 0:  # from the ledger, until Google has answered
             if self._seen.asked is None:
                 self._seen = answer.seen or KnownTpus()
@@ -291,11 +292,12 @@ gcloud is configured for.
             self.tutor.push_screen(FollowScreen(tpu_work.make_watch_work(marked)))
 
     def action_delete(self) -> None:
-        self._plan("what belongs to it", tpu_plans.plan_deletion)
+        self._plan("what belongs to it", plans_to_confirm.plan_deletion)
 
     def action_switch(self, verb: Verb) -> None:
         self._plan(
-            f"whether it can be {_PAST[verb]}", partial(tpu_plans.plan_stop_or_start, verb=verb)
+            f"whether it can be {_PAST[verb]}",
+            partial(plans_to_confirm.plan_stop_or_start, verb=verb),
         )
 
     def _plan(self, asked: str, make: Callable[..., TpuPlan | str]) -> None:
@@ -308,7 +310,7 @@ gcloud is configured for.
     def action_leftovers(self) -> None:
         if project := self._seen.project:
             stopped = self._wait("Asking Google what is left over, usually 1 to 5 s.")
-            self._find(project, partial(tpu_plans.plan_leftovers, project=project), stopped)
+            self._find(project, partial(plans_to_confirm.plan_leftovers, project=project), stopped)
 
     @work(thread=True, exclusive=True, exit_on_error=False, group=TPUS)
     def _find(
@@ -321,7 +323,7 @@ gcloud is configured for.
             client, clock = tpu_work.make_client(self.tutor, project.name, stopped)
             self.post_message(FactsLoaded(make(client, clock)))
         except StoppedError:
-            self.post_message(FactsLoaded(CloudAnswer(self._number, None)))
+            self.post_message(FactsLoaded(TpuQueryResult(self._number, None)))
         except Problem as problem:
             self.post_message(FactsLoaded(problem))
 
@@ -348,7 +350,7 @@ gcloud is configured for.
     def action_check_hosts(self) -> None:
         if marked := self._marked:
             project = tpu_work.find_project_of_row(marked)
-            self.tutor.go.open_slice(tpu_plans.plan_slice_check(marked, project))
+            self.tutor.go.open_slice(plans_to_confirm.plan_slice_check(marked, project))
 
     def stop_work(self) -> bool:
         if not self.can_stop or self._stopped is None:
@@ -385,7 +387,7 @@ def _can_be(action: str, tpu: ListedTpu, parameters: tuple[object, ...]) -> bool
     if action == "watch":
         return _can_be_watched(tpu)
     if action == "switch":
-        return tpu_plans.choose_stop_or_start(tpu) in parameters
+        return plans_to_confirm.choose_stop_or_start(tpu) in parameters
     if action == "check_hosts":
         return tpu.is_slice
     if action == "command":

@@ -104,7 +104,7 @@ def find_project_of_row(row: ListedTpu) -> Project:
     return Project(row.project, "the ledger")
 
 
-def find_resources_of_row(client: ProjectClient, row: ListedTpu) -> DeletionPlan:
+def plan_deletion_of_row(client: ProjectClient, row: ListedTpu) -> DeletionPlan:
     """Return the current request and nodes of a row; raises Problem if Google lists neither."""
     queued, nodes = client.resources(row.zone)
     for one in removal.plan_all_deletions(queued.items, nodes.items):

@@ -6,12 +6,12 @@ import math
 from collections.abc import Sequence
 from dataclasses import replace
 
-from tpustarter.probe.rehearse.work import constant_masks
-from tpustarter.probe.rehearse.work.constant_masks import ValueFact
+from tpustarter.probe.rehearse.work import constant_propagation
+from tpustarter.probe.rehearse.work.constant_propagation import ValueFact
 from tpustarter.probe.rehearse.work.jaxpr import (
     CALLS,
     Jaxpr,
-    TraceFrame,
+    JaxprCall,
     TraceValue,
     count_elements,
     count_scan_operands,
@@ -26,7 +26,7 @@ UNMERGED = "what `jax.checkpoint` with `prevent_cse=False` computes again is not
 DEAREST = "the branch of a `cond` with most FLOPs is taken"
 
 
-def _count_call(step: TraceStep, inner: Sequence[TraceFrame]) -> list[float]:
+def _count_call(step: TraceStep, inner: Sequence[JaxprCall]) -> list[float]:
     params = step.params
     if step.tally and params.get("differentiated") and params.get("prevent_cse") is False:
         step.tally.notes.add(UNMERGED)
@@ -35,7 +35,7 @@ def _count_call(step: TraceStep, inner: Sequence[TraceFrame]) -> list[float]:
     return step.run(inner[0], step.wanted, step.tally)
 
 
-def _count_scan(step: TraceStep, inner: Sequence[TraceFrame]) -> list[float]:
+def _count_scan(step: TraceStep, inner: Sequence[JaxprCall]) -> list[float]:
     (body,) = inner
     length: int = step.params["length"]
     first, carries = count_scan_operands(step.params)
@@ -44,7 +44,7 @@ def _count_scan(step: TraceStep, inner: Sequence[TraceFrame]) -> list[float]:
     tally = WorkTally()
     needs = step.run(body, [*carry, *stacked], tally)
     if step.tally is not None:
-        step.tally.add_loop(tally, length, step.frame.depth)
+        step.tally.add_loop(tally, length, step.call.depth)
     if not length:
         return [0.0] * first + [*step.wanted[:carries]] + [0.0] * len(needs)
     end = first + carries
@@ -53,7 +53,7 @@ def _count_scan(step: TraceStep, inner: Sequence[TraceFrame]) -> list[float]:
 
 def _settle_carry(
     step: TraceStep,
-    body: TraceFrame,
+    body: JaxprCall,
     wanted: Sequence[float],
     first: int,
     stacked: Sequence[float] = (),
@@ -69,7 +69,7 @@ def _settle_carry(
     return carry
 
 
-def _count_while(step: TraceStep, inner: Sequence[TraceFrame]) -> list[float]:
+def _count_while(step: TraceStep, inner: Sequence[JaxprCall]) -> list[float]:
     test, body = inner
     trips = _count_trips(step, test.jaxpr, body.jaxpr)
     first, second = step.params["cond_nconsts"], step.params["body_nconsts"]
@@ -81,7 +81,7 @@ def _count_while(step: TraceStep, inner: Sequence[TraceFrame]) -> list[float]:
     tally = WorkTally()
     needs = step.run(body, carry, tally)
     if step.tally is not None and trips:
-        step.tally.add_loop(tally, trips, step.frame.depth)
+        step.tally.add_loop(tally, trips, step.call.depth)
     constants = needs[:second] if trips else [min(ALIVE, count) for count in needs[:second]]
     start = [min(ALIVE, count) for count in carry]
     return [float(count) for count in (*tested[:first], *constants, *start)]
@@ -119,12 +119,12 @@ def _limit_fact(step: TraceStep, test: Jaxpr, body: Jaxpr, limit: TraceValue) ->
     # The limit is a literal, a constant, or a carry that the body passes on unchanged.
     first, second = step.params["cond_nconsts"], step.params["body_nconsts"]
     if is_literal(limit):
-        return constant_masks.make_constant_fact(getattr(limit, "val"))  # noqa: B009  only literals have it
+        return constant_propagation.make_constant_fact(getattr(limit, "val"))  # noqa: B009  only literals have it
     place = test.invars.index(limit) if limit in test.invars else -1
     if 0 <= place < first:
         return step.fact(place)
     if place < 0 or body.outvars[place - first] is not body.invars[second + place - first]:
-        return constant_masks.NOTHING
+        return constant_propagation.NOTHING
     return step.fact(second + place)
 
 
@@ -132,10 +132,10 @@ def _read_number(fact: ValueFact) -> int | None:
     return None if fact.known is None or fact.known.size != 1 else int(fact.known.max())
 
 
-def _count_cond(step: TraceStep, inner: Sequence[TraceFrame]) -> list[float]:
+def _count_cond(step: TraceStep, inner: Sequence[JaxprCall]) -> list[float]:
     tallies = [WorkTally() for _ in inner]
     pairs = zip(inner, tallies, strict=True)
-    needs = [step.run(frame, step.wanted, tally) for frame, tally in pairs]
+    needs = [step.run(call, step.wanted, tally) for call, tally in pairs]
     if step.tally is not None:
         dearest = max(tallies, key=lambda one: sum(one.full.values()))
         cheapest = min(tallies, key=lambda one: sum(one.least.values()) + sum(one.hoisted.values()))
@@ -147,7 +147,7 @@ def _count_cond(step: TraceStep, inner: Sequence[TraceFrame]) -> list[float]:
     return [1.0, *(float(max(a, b)) for a, b in zip(least, read, strict=True))]
 
 
-def _count_shards(step: TraceStep, inner: Sequence[TraceFrame]) -> list[float]:
+def _count_shards(step: TraceStep, inner: Sequence[JaxprCall]) -> list[float]:
     (body,) = inner
     params = step.params
     sizes: dict[str, int] = dict(getattr(params.get("mesh"), "shape", {}))

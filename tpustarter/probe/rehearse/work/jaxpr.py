@@ -9,8 +9,8 @@ import math
 from collections.abc import Collection, Sequence
 from typing import Any, Protocol
 
-from tpustarter.probe.rehearse.work import constant_masks
-from tpustarter.probe.rehearse.work.constant_masks import NOTHING, Parameters, ValueFact
+from tpustarter.probe.rehearse.work import constant_propagation
+from tpustarter.probe.rehearse.work.constant_propagation import NOTHING, Parameters, ValueFact
 
 
 class ArrayType(Protocol):
@@ -177,18 +177,20 @@ class FactCache:
         decisive = [params.get(key) for key in names]
         key = (name, str(decisive), shapes, shape, *map(id, facts))
         if key not in self._results:
-            self._keep(key, constant_masks.derive_fact(name, params, facts, shapes, shape), facts)
+            self._keep(
+                key, constant_propagation.derive_fact(name, params, facts, shapes, shape), facts
+            )
         return self._results[key][0]
 
     def read_literal(self, value: object) -> ValueFact:
         """Return the fact about a literal's value."""
         key = ("literal", str(getattr(value, "dtype", type(value))), str(value))
         if key not in self._results:
-            self._keep(key, constant_masks.make_constant_fact(value), ())
+            self._keep(key, constant_propagation.make_constant_fact(value), ())
         return self._results[key][0]
 
 
-class TraceFrame:
+class JaxprCall:
     """A jaxpr as called at one site, with the facts about its values there."""
 
     def __init__(
@@ -201,7 +203,7 @@ class TraceFrame:
         """The number of enclosing loops."""
         self.levels: dict[TraceValue, int] = {}
         """Depth of the innermost loop that changes a value, counted from the outermost."""
-        self.inner: dict[int, list[TraceFrame]] = {}
+        self.inner: dict[int, list[JaxprCall]] = {}
         """The programs that an equation calls, keyed by the equation's index."""
         self.equals: dict[int, int] = {}
         """Index of the first of equal equations, keyed by that of a later one; only for
@@ -218,14 +220,14 @@ class TraceFrame:
         return 0 if is_literal(value) else self.levels.get(value, 0)
 
 
-def make_frame(
+def make_jaxpr_call(
     called: object,
     facts: Sequence[ValueFact] = (),
     cache: FactCache | None = None,
     levels: Sequence[int] = (),
     depth: int = 0,
-) -> TraceFrame:
-    """Return the frame of a program, and of all programs that it calls.
+) -> JaxprCall:
+    """Return the call of a jaxpr, with all calls inside it.
 
     Args:
         called: The program.
@@ -242,20 +244,20 @@ def make_frame(
     known = dict(zip(jaxpr.invars, given, strict=True))
     for value, constant in zip(jaxpr.constvars, getattr(called, "consts", ()), strict=False):
         if str(getattr(constant, "dtype", "")).startswith(("bool", "int")):  # a mask, not a weight
-            known[value] = constant_masks.make_constant_fact(constant)
-    frame = TraceFrame(jaxpr, known, cache or FactCache(), depth)
-    frame.cache.count_visits(len(jaxpr.eqns))
+            known[value] = constant_propagation.make_constant_fact(constant)
+    call = JaxprCall(jaxpr, known, cache or FactCache(), depth)
+    call.cache.count_visits(len(jaxpr.eqns))
     changed = levels if len(levels) == len(jaxpr.invars) else [depth] * len(jaxpr.invars)
-    frame.levels |= zip(jaxpr.invars, changed, strict=True)
+    call.levels |= zip(jaxpr.invars, changed, strict=True)
     for number, equation in enumerate(jaxpr.eqns):
-        level = max((frame.read_level(value) for value in equation.invars), default=0)
-        frame.levels |= dict.fromkeys(equation.outvars, level)
-        derived = _derive_results(frame, number, equation)
+        level = max((call.read_level(value) for value in equation.invars), default=0)
+        call.levels |= dict.fromkeys(equation.outvars, level)
+        derived = _derive_results(call, number, equation)
         for value, fact in zip(equation.outvars, derived, strict=False):
             if fact is not NOTHING:
-                frame.facts[value] = fact
-    frame.equals = _find_equal_equations(jaxpr)
-    return frame
+                call.facts[value] = fact
+    call.equals = _find_equal_equations(jaxpr)
+    return call
 
 
 def _find_equal_equations(jaxpr: Jaxpr) -> dict[int, int]:
@@ -276,25 +278,25 @@ def _find_equal_equations(jaxpr: Jaxpr) -> dict[int, int]:
     return equals
 
 
-def _derive_results(frame: TraceFrame, number: int, equation: Equation) -> Sequence[ValueFact]:
-    name, params, cache = equation.primitive.name, equation.params, frame.cache
-    operands = [frame.read_fact(value) for value in equation.invars]
+def _derive_results(call: JaxprCall, number: int, equation: Equation) -> Sequence[ValueFact]:
+    name, params, cache = equation.primitive.name, equation.params, call.cache
+    operands = [call.read_fact(value) for value in equation.invars]
     if name in CALLS and (body := find_called_jaxpr(params)):
-        levels = [frame.read_level(value) for value in equation.invars]
-        inner = make_frame(body, operands, cache, levels, frame.depth)
-        frame.inner[number] = [inner]
+        levels = [call.read_level(value) for value in equation.invars]
+        inner = make_jaxpr_call(body, operands, cache, levels, call.depth)
+        call.inner[number] = [inner]
         inside = (inner.read_level(value) for value in inner.jaxpr.outvars)
-        frame.levels |= zip(equation.outvars, inside, strict=False)
+        call.levels |= zip(equation.outvars, inside, strict=False)
         return [inner.read_fact(value) for value in inner.jaxpr.outvars]
     if name in LOOPS:
-        levels = _list_levels(frame, equation)
-        depth = frame.depth + (name in ("scan", "while"))
+        levels = _list_levels(call, equation)
+        depth = call.depth + (name in ("scan", "while"))
         bodies = zip(_list_bodies(name, params, operands), levels, strict=True)
-        frame.inner[number] = [
-            make_frame(body, given, cache, changed, depth) for (body, given), changed in bodies
+        call.inner[number] = [
+            make_jaxpr_call(body, given, cache, changed, depth) for (body, given), changed in bodies
         ]
         if name == "scan":
-            return _stacked_facts(frame.inner[number][0], count_scan_operands(params)[1])
+            return _stacked_facts(call.inner[number][0], count_scan_operands(params)[1])
         return ()
     if len(equation.outvars) != 1:
         return operands if name == "optimization_barrier" else ()
@@ -305,17 +307,17 @@ def _shape(value: TraceValue) -> tuple[int, ...]:
     return getattr(value.aval, "shape", ())
 
 
-def _stacked_facts(body: TraceFrame, carries: int) -> list[ValueFact]:
+def _stacked_facts(body: JaxprCall, carries: int) -> list[ValueFact]:
     # A mask hides the same elements of a result in every iteration.
     facts = [body.read_fact(value) for value in body.jaxpr.outvars[carries:]]
-    return [NOTHING] * carries + [constant_masks.derive_stacked_fact(fact) for fact in facts]
+    return [NOTHING] * carries + [constant_propagation.derive_stacked_fact(fact) for fact in facts]
 
 
-def _list_levels(frame: TraceFrame, equation: Equation) -> list[list[int]]:
+def _list_levels(call: JaxprCall, equation: Equation) -> list[list[int]]:
     # A carry that the body passes on unchanged has the level of its initial value.
     name, params = equation.primitive.name, equation.params
-    levels = [frame.read_level(value) for value in equation.invars]
-    inside = frame.depth + 1
+    levels = [call.read_level(value) for value in equation.invars]
+    inside = call.depth + 1
 
     def carry(body: Jaxpr, first: int, start: Sequence[int]) -> list[int]:
         pairs = zip(body.invars[first:], body.outvars, start, strict=False)
@@ -342,7 +344,8 @@ def _list_bodies(
     if name == "scan":
         constants, carries = count_scan_operands(params)
         slices = [
-            constant_masks.derive_iteration_fact(fact) for fact in facts[constants + carries :]
+            constant_propagation.derive_iteration_fact(fact)
+            for fact in facts[constants + carries :]
         ]
         return [(params["jaxpr"], [*facts[:constants], *[NOTHING] * carries, *slices])]
     if name == "while":

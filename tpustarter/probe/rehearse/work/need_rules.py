@@ -11,11 +11,11 @@ import math
 from collections.abc import Sequence
 from functools import partial
 
-from tpustarter.probe.rehearse.work import constant_masks
-from tpustarter.probe.rehearse.work.constant_masks import ValueFact
+from tpustarter.probe.rehearse.work import constant_propagation
+from tpustarter.probe.rehearse.work.constant_propagation import ValueFact
 from tpustarter.probe.rehearse.work.control_flow_rules import CONTROL_FLOW_RULES
 from tpustarter.probe.rehearse.work.jaxpr import (
-    TraceFrame,
+    JaxprCall,
     TraceValue,
     count_elements,
     is_literal,
@@ -29,7 +29,7 @@ _REMATERIALIZED = "rematted_computation"
 """The name scope that JAX gives to operations that `jax.checkpoint` recomputes."""
 
 _MOVES = {
-    *constant_masks.PASSING,
+    *constant_propagation.PASSING,
     "bitcast_convert_type",
     "broadcast_in_dim",
     "concatenate",
@@ -79,12 +79,12 @@ _UNPRICED = {
 
 
 def propagate_needs(
-    frame: TraceFrame, results: Sequence[float], tally: WorkTally | None, *, again: bool = False
+    call: JaxprCall, results: Sequence[float], tally: WorkTally | None, *, again: bool = False
 ) -> list[float]:
     """Return the need of each argument, and add the work to a tally.
 
     Args:
-        frame: The program.
+        call: The call of the program.
         results: The need of each result.
         tally: The tally that the work is added to; None to compute only needs.
         again: True for a part that `jax.checkpoint` recomputes.
@@ -97,30 +97,30 @@ def propagate_needs(
             kind = SpreadNeed if spread or isinstance(count, SpreadNeed) else float
             needs[var] = kind(min(math.ceil(count), count_elements(var)))
 
-    for var, count in zip(frame.jaxpr.outvars, results, strict=True):
+    for var, count in zip(call.jaxpr.outvars, results, strict=True):
         require(var, count)
-    frame.cache.count_visits(len(frame.jaxpr.eqns))
+    call.cache.count_visits(len(call.jaxpr.eqns))
     computed: set[int] = set()
-    for number in reversed(range(len(frame.jaxpr.eqns))):
-        equation = frame.jaxpr.eqns[number]
+    for number in reversed(range(len(call.jaxpr.eqns))):
+        equation = call.jaxpr.eqns[number]
         wanted = [needs.get(var, 0.0) for var in equation.outvars]
         if not any(wanted) and not equation.effects:
             continue
         scope = str(getattr(equation.source_info, "name_stack", ""))
         is_again = again or _REMATERIALIZED in scope
         run = partial(propagate_needs, again=is_again)
-        step = TraceStep(frame, equation, wanted, tally, is_again, run)
-        first = frame.equals.get(number, number)
+        step = TraceStep(call, equation, wanted, tally, is_again, run)
+        first = call.equals.get(number, number)
         step.is_repeated = first in computed
         computed.add(first)
         rule = _find_rule(equation.primitive.name)
-        inner = frame.inner.get(number, [])
+        inner = call.inner.get(number, [])
         for var, count in zip(equation.invars, rule(step, inner), strict=True):
             require(var, count)
-    return [needs.get(var, 0.0) for var in frame.jaxpr.invars]
+    return [needs.get(var, 0.0) for var in call.jaxpr.invars]
 
 
-def _count_elements(step: TraceStep, _inner: Sequence[TraceFrame]) -> list[float]:
+def _count_elements(step: TraceStep, _inner: Sequence[JaxprCall]) -> list[float]:
     # The rule for every operation without one of its own. Elements hidden by two masks are assumed
     # to be the same ones, as in attention.
     name, sizes = step.equation.primitive.name, step.sizes
@@ -133,7 +133,7 @@ def _count_elements(step: TraceStep, _inner: Sequence[TraceFrame]) -> list[float
         elements = max([*sizes, *(count_elements(var) for var in step.equation.outvars)], default=0)
         step.tally.other += step.share * elements
     spread = any(isinstance(count, SpreadNeed) for count in step.wanted)
-    hiding = [constant_masks.NOTHING] * len(sizes)
+    hiding = [constant_propagation.NOTHING] * len(sizes)
     if name == "mul":
         hiding = [step.fact(1), step.fact(0)]
     elif name == "select_n" and (mask := step.fact(0).nonzero) is not None and len(sizes) == 3:
@@ -151,22 +151,22 @@ def _limit(fact: ValueFact, share: float, size: int, *, spread: bool) -> float:
     return SpreadNeed(fact.support * size) if fact.is_everywhere else fact.support * size
 
 
-def _need_pad(step: TraceStep, inner: Sequence[TraceFrame]) -> list[float]:
+def _need_pad(step: TraceStep, inner: Sequence[JaxprCall]) -> list[float]:
     # Negative padding removes elements, and the unneeded ones may all be the operand's.
     if any(low < 0 or high < 0 for low, high, _ in step.params["padding_config"]):
         return [ALIVE, ALIVE]
     return _need_parts(step, inner)
 
 
-def _need_slice(step: TraceStep, _inner: Sequence[TraceFrame]) -> list[float]:
+def _need_slice(step: TraceStep, _inner: Sequence[JaxprCall]) -> list[float]:
     return [float(step.wanted[0]), *(float(size) for size in step.sizes[1:])]
 
 
-def _need_gather(step: TraceStep, _inner: Sequence[TraceFrame]) -> list[float]:
+def _need_gather(step: TraceStep, _inner: Sequence[JaxprCall]) -> list[float]:
     return [float(math.prod(step.params["slice_sizes"])), float(step.sizes[1])]
 
 
-def _need_update(step: TraceStep, _inner: Sequence[TraceFrame]) -> list[float]:
+def _need_update(step: TraceStep, _inner: Sequence[JaxprCall]) -> list[float]:
     # An update in place neither reads nor keeps the elements that it replaces.
     scatters = step.equation.primitive.name.startswith("scatter")
     at = 2 if scatters else 1
@@ -177,16 +177,16 @@ def _need_update(step: TraceStep, _inner: Sequence[TraceFrame]) -> list[float]:
     return [float(kept) if kept or not scatters else ALIVE, *rest]
 
 
-def _need_parts(step: TraceStep, _inner: Sequence[TraceFrame]) -> list[float]:
+def _need_parts(step: TraceStep, _inner: Sequence[JaxprCall]) -> list[float]:
     missing = count_elements(step.equation.outvars[0]) - step.wanted[0]
     return [float(max(0, size - missing)) for size in step.sizes]
 
 
-def _need_each(step: TraceStep, _inner: Sequence[TraceFrame]) -> list[float]:
+def _need_each(step: TraceStep, _inner: Sequence[JaxprCall]) -> list[float]:
     return [float(count) for count in step.wanted]
 
 
-def _need_sum(step: TraceStep, _inner: Sequence[TraceFrame]) -> list[float]:
+def _need_sum(step: TraceStep, _inner: Sequence[JaxprCall]) -> list[float]:
     return [float(sum(step.wanted)), *map(float, step.sizes[1:])]
 
 

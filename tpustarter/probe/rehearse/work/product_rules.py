@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from tpustarter.probe.rehearse.jitted_functions import format_element_type
-from tpustarter.probe.rehearse.work import constant_masks
-from tpustarter.probe.rehearse.work.jaxpr import TraceFrame, count_elements
+from tpustarter.probe.rehearse.work import constant_propagation
+from tpustarter.probe.rehearse.work.jaxpr import JaxprCall, count_elements
 from tpustarter.probe.rehearse.work.trace_step import ALIVE, Rule, SpreadNeed, TraceStep
 
 
-def _count_dot(step: TraceStep, _inner: Sequence[TraceFrame]) -> list[float]:
+def _count_dot(step: TraceStep, _inner: Sequence[JaxprCall]) -> list[float]:
     contracted, batch = step.params["dimension_numbers"]
     shape = step.equation.invars[0].aval.shape
     terms = math.prod(shape[int(axis)] for axis in contracted[0])
@@ -21,7 +21,7 @@ def _count_dot(step: TraceStep, _inner: Sequence[TraceFrame]) -> list[float]:
     full = 2.0 * terms * elements
     pairs = zip(batch, contracted, strict=True)
     axes = [[*map(int, both), *map(int, summed)] for both, summed in pairs]
-    left = constant_masks.bound_nonzero_terms(*facts, *axes)
+    left = constant_propagation.bound_nonzero_terms(*facts, *axes)
     step.count_products(full, full * _share_of_both(step.share, left))
     needs: list[float] = []
     for own, other, size in zip(facts, facts[::-1], step.sizes, strict=True):
@@ -36,7 +36,7 @@ def _share_of_both(first: float, second: float) -> float:
     return max(0.0, first + second - 1.0)
 
 
-def _count_ragged_dot(step: TraceStep, _inner: Sequence[TraceFrame]) -> list[float]:
+def _count_ragged_dot(step: TraceStep, _inner: Sequence[JaxprCall]) -> list[float]:
     # Each row of the left operand is multiplied by the matrix of one group.
     numbers = step.params.get("ragged_dot_dimension_numbers")
     right = step.equation.invars[1].aval.shape
@@ -53,7 +53,7 @@ def _count_ragged_dot(step: TraceStep, _inner: Sequence[TraceFrame]) -> list[flo
     return [step.share * step.sizes[0], ALIVE, *step.sizes[2:]]
 
 
-def _count_convolution(step: TraceStep, _inner: Sequence[TraceFrame]) -> list[float]:
+def _count_convolution(step: TraceStep, _inner: Sequence[JaxprCall]) -> list[float]:
     axes: Sequence[Sequence[int]] = step.params["dimension_numbers"]
     left, right, out = axes
     image, kernel = (var.aval.shape for var in step.equation.invars)
@@ -111,7 +111,7 @@ class _Window(NamedTuple):
         return count
 
 
-def _count_window(step: TraceStep, _inner: Sequence[TraceFrame]) -> list[float]:
+def _count_window(step: TraceStep, _inner: Sequence[JaxprCall]) -> list[float]:
     # A pooling does not read elements between its windows.
     params, result = step.params, step.equation.outvars[0]
     is_gradient = step.equation.primitive.name == "select_and_scatter_add"
@@ -136,7 +136,7 @@ def _count_window(step: TraceStep, _inner: Sequence[TraceFrame]) -> list[float]:
     return [step.share * need for need in needs]
 
 
-def _count_kernel(step: TraceStep, _inner: Sequence[TraceFrame]) -> list[float]:
+def _count_kernel(step: TraceStep, _inner: Sequence[JaxprCall]) -> list[float]:
     estimate = step.params.get("cost_estimate")
     info = step.params.get("name_and_src_info") or step.params.get("name")
     name = getattr(info, "name", info) or "without a name"

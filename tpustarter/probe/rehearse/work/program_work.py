@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 
 from tpustarter.probe.rehearse.jax_types import Traced
 from tpustarter.probe.rehearse.rehearsal_messages import WorkFields
-from tpustarter.probe.rehearse.work import constant_masks
+from tpustarter.probe.rehearse.work import constant_propagation
 from tpustarter.probe.rehearse.work.jaxpr import (
     CALLS,
     Equation,
@@ -25,7 +25,7 @@ from tpustarter.probe.rehearse.work.jaxpr import (
     count_scan_operands,
     find_called_jaxpr,
     is_literal,
-    make_frame,
+    make_jaxpr_call,
     unwrap_closed_jaxpr,
 )
 from tpustarter.probe.rehearse.work.need_rules import propagate_needs
@@ -56,13 +56,13 @@ def count_work(traced: Traced, leaves: Sequence[object], devices: int) -> WorkFi
 
 
 def _count(traced: Traced, leaves: Sequence[object], devices: int) -> WorkFields:
-    frame = make_frame(traced.jaxpr)
-    arguments, results = frame.jaxpr.invars, frame.jaxpr.outvars
+    call = make_jaxpr_call(traced.jaxpr)
+    arguments, results = call.jaxpr.invars, call.jaxpr.outvars
     if len(leaves) != len(arguments):  # they include static arguments
         leaves = [None] * len(arguments)
-    written = _count_written(frame.jaxpr, _list_donated(traced, len(arguments)))
+    written = _count_written(call.jaxpr, _list_donated(traced, len(arguments)))
     tally = WorkTally()
-    needs = propagate_needs(frame, written, tally)
+    needs = propagate_needs(call, written, tally)
     return {
         "devices": devices,
         **tally.as_fields(),
@@ -145,7 +145,7 @@ def _find_origins(jaxpr: Jaxpr) -> list[Origin]:
             found |= zip(equation.outvars, _find_carries(equation, given), strict=False)
         elif name in _COMPUTING and not any(map(is_literal, equation.invars)):
             found[equation.outvars[0]] = _COMPUTED, 0
-        elif name in (*constant_masks.PASSING, "optimization_barrier") and (
+        elif name in (*constant_propagation.PASSING, "optimization_barrier") and (
             name != "convert_element_type"
         ):
             found |= {

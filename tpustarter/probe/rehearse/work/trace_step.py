@@ -7,8 +7,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from tpustarter.probe.rehearse.jitted_functions import format_element_type
-from tpustarter.probe.rehearse.work.constant_masks import Parameters, ValueFact
-from tpustarter.probe.rehearse.work.jaxpr import Equation, TraceFrame, count_elements
+from tpustarter.probe.rehearse.work.constant_propagation import Parameters, ValueFact
+from tpustarter.probe.rehearse.work.jaxpr import Equation, JaxprCall, count_elements
 from tpustarter.probe.rehearse.work.tally import MatrixType, WorkTally
 
 ALIVE = 1.0
@@ -30,12 +30,12 @@ class SpreadNeed(float):
 class TraceStep:
     """One equation of a trace, and the need of each of its results."""
 
-    frame: TraceFrame
+    call: JaxprCall
     equation: Equation
     wanted: Sequence[float]
     tally: WorkTally | None
     again: bool
-    run: Callable[[TraceFrame, Sequence[float], WorkTally | None], list[float]]
+    run: Callable[[JaxprCall, Sequence[float], WorkTally | None], list[float]]
     """Returns the needs of a program that the equation calls; see `need_rules.propagate_needs`."""
     is_repeated: bool = False
     """True if an equal operation was counted already; a compiler computes both once."""
@@ -63,7 +63,7 @@ class TraceStep:
 
     def fact(self, number: int) -> ValueFact:
         """Return the fact about an operand."""
-        return self.frame.read_fact(self.equation.invars[number])
+        return self.call.read_fact(self.equation.invars[number])
 
     def count_products(self, full: float, least: float, types: MatrixType | None = None) -> None:
         """Add the FLOPs of a matrix product or convolution."""
@@ -71,9 +71,9 @@ class TraceStep:
             return
         key = types or self._types()
         self.tally.full[key] += full
-        level = max((self.frame.read_level(var) for var in self.equation.invars), default=0)
+        level = max((self.call.read_level(var) for var in self.equation.invars), default=0)
         least = 0 if self.is_repeated else least
-        if level < self.frame.depth:
+        if level < self.call.depth:
             self.tally.hoisted[level, key] += least
         else:
             self.tally.least[key] += least
@@ -93,5 +93,5 @@ class TraceStep:
         return [ALIVE for _ in self.equation.invars]
 
 
-Rule = Callable[[TraceStep, Sequence[TraceFrame]], list[float]]
+Rule = Callable[[TraceStep, Sequence[JaxprCall]], list[float]]
 """Adds an equation's work and returns its operands' needs, given the programs that it calls."""

@@ -23,7 +23,7 @@ from tpustarter.tui.kit.text_layout import StackedText, status_word
 from tpustarter.tui.lesson.block import block_text
 from tpustarter.tui.lesson.block.block_code import BlockCode
 from tpustarter.tui.lesson.block.block_state import BlockState, EarlierResult
-from tpustarter.tui.lesson.block.block_text import BlockText, QuotedLines
+from tpustarter.tui.lesson.block.block_text import BlockStatusText, QuotedLines
 from tpustarter.tui.lesson.block.printed_output import PrintedOutput
 from tpustarter.tui.lesson.page.folded_parts import FoldedPart
 
@@ -64,7 +64,7 @@ class BlockView(Vertical, can_focus=True):
         self.border_title = f"{self.label}: your turn" if block.is_try else self.label
         self._is_predicted = is_predicted
         """True if its expected output is hidden until it has run."""
-        self._shown_words: BlockText | None = None
+        self._shown_words: BlockStatusText | None = None
         self.code = BlockCode(block, draft)
         earlier = EarlierResult(before, draft, draft_before, printed_before)
         self.state = BlockState(block, self.code, earlier, platform)
@@ -220,7 +220,7 @@ class BlockView(Vertical, can_focus=True):
     def _show_drawings(self, drawings: Iterable[Drawing]) -> None:
         width = min(MOST_COLUMNS, max(FEWEST_COLUMNS, self.size.width - 4))
         has_colours = find_session(self).has_colours
-        content = painted_drawings.paint_drawings(drawings, width, has_colours=has_colours)
+        content = painted_drawings.render_drawings(drawings, width, has_colours=has_colours)
         widget = self.query_one(".drawing", Static)
         widget.update(content)
         widget.display = bool(content)
@@ -270,6 +270,6 @@ class BlockView(Vertical, can_focus=True):
         """The block's name within a sentence, such as `block 2`."""
         return self.block.name
 
-    def _words(self) -> BlockText:
+    def _words(self) -> BlockStatusText:
         has_answer = self.answer is not None and self.answer.collapsed
-        return block_text.make_block_text(self.state, self._waiting, has_answer=has_answer)
+        return block_text.make_block_status_text(self.state, self._waiting, has_answer=has_answer)

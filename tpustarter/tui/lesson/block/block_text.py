@@ -45,7 +45,7 @@ MOST_OF_LINE = 60
 
 
 @dataclass(frozen=True)
-class BlockText:
+class BlockStatusText:
     """A block's status texts: the title in its frame, and a note about its last run."""
 
     state: str
@@ -57,14 +57,16 @@ class BlockText:
     last: Content = field(default_factory=Content)
     """The line below all output."""
 
-    def is_like(self, other: BlockText) -> bool:
+    def is_like(self, other: BlockStatusText) -> bool:
         """Return whether two block texts look the same; texts with notes always differ."""
         pairs = ((self.title, other.title), (self.last, other.last))
         are_like = all(one.plain == two.plain and one.spans == two.spans for one, two in pairs)
         return are_like and not self.note and not other.note
 
 
-def make_block_text(state: BlockState, waiting: Content, *, has_answer: bool) -> BlockText:
+def make_block_status_text(
+    state: BlockState, waiting: Content, *, has_answer: bool
+) -> BlockStatusText:
     """Return a block's status texts.
 
     Args:
@@ -74,7 +76,7 @@ def make_block_text(state: BlockState, waiting: Content, *, has_answer: bool) ->
     """
     result, code = state.result, state.code
     if state.is_busy:
-        return BlockText("RUN", waiting)
+        return BlockStatusText("RUN", waiting)
     if result is None:
         return _before_run(state)
     words = make_result_text(
@@ -97,7 +99,7 @@ def make_block_text(state: BlockState, waiting: Content, *, has_answer: bool) ->
     return words
 
 
-def output_title(state: BlockState, words: BlockText) -> str | None:
+def output_title(state: BlockState, words: BlockStatusText) -> str | None:
     """Return the output's title, or None for output of the current code that needs none."""
     if state.last_result and state.is_other_code:
         if not state.code.is_edited:
@@ -107,11 +109,11 @@ def output_title(state: BlockState, words: BlockText) -> str | None:
     return "printed" if state.result and state.result.status == "fail" else None
 
 
-def _before_run(state: BlockState) -> BlockText:
+def _before_run(state: BlockState) -> BlockStatusText:
     """Return the status texts of a block whose current code has not run."""
     text = _last_time(state)
     how = f": {_how(state.code)}" if text == TURN else ""
-    return BlockText(text, Content.styled(f"{text}{how}", "$muted"))
+    return BlockStatusText(text, Content.styled(f"{text}{how}", "$muted"))
 
 
 def _last_time(state: BlockState) -> str:
@@ -145,7 +147,7 @@ def make_result_text(
     has_answer: bool,
     is_done: bool,
     shows_error: bool,
-) -> BlockText:
+) -> BlockStatusText:
     """Return the status texts of a block whose current code has run.
 
     Args:
@@ -163,29 +165,29 @@ def make_result_text(
         hint = f"{result.hint[:1].upper()}{result.hint[1:]}."
         help_for_it = [HangingText("", style_sentence(hint))] if result.hint else []
         note = (style_sentence(f"{result.detail}."), *help_for_it)
-        return BlockText("skip", status_word("skip", "skip"), note)
+        return BlockStatusText("skip", status_word("skip", "skip"), note)
     line = f", line {result.traceback_line_numbers[0]}" if result.traceback_line_numbers else ""
     where = f"{line}  {result.seconds:.1f} s{_describe_devices(result.ran_on)}"
     if result.status == "pass":
         raises = "  raises, as it should" if shows_error else ""
-        return BlockText("pass", status_word("pass", "pass") + raises + where)
+        return BlockStatusText("pass", status_word("pass", "pass") + raises + where)
     if result.status in ("fail", "error") and is_try:
         first = "" if is_edited else f"; change it first{'' if is_editing else ', with e'}"
         told = ANSWER_TYPING if is_editing else ANSWER
         where_to_look = style_sentence(told) if has_answer else Content()
         reason = tuple(_reason(result, is_task=True))
         title = status_word("warn", "not yet") + where + first
-        return BlockText(f"not yet{line}", title, reason, where_to_look)
+        return BlockStatusText(f"not yet{line}", title, reason, where_to_look)
     if result.status == "fail" and is_edited:
         how = "Esc, and then u," if is_editing else "u"
         stays = STAYS if is_done else _missing(result)
         note = style_sentence(f"{stays} {how} brings the lesson's code back.")
         if is_done:
             ran = Content(f"ran{where}; it prints something else now")
-            return BlockText(f"ran{line}", ran, (note,))
-        return BlockText(f"not yet{line}", status_word("warn", "not yet") + where, (note,))
+            return BlockStatusText(f"ran{line}", ran, (note,))
+        return BlockStatusText(f"not yet{line}", status_word("warn", "not yet") + where, (note,))
     title = status_word(result.status, _LABELS[result.status]) + where
-    return BlockText(f"{_LABELS[result.status]}{line}", title, tuple(_reason(result)))
+    return BlockStatusText(f"{_LABELS[result.status]}{line}", title, tuple(_reason(result)))
 
 
 def _missing(result: BlockResult) -> str:
@@ -206,16 +208,16 @@ def _gone(*, was_stopped: bool, is_editing: bool) -> Content:
     )
 
 
-def _not_run(result: BlockResult) -> BlockText:
+def _not_run(result: BlockResult) -> BlockStatusText:
     if result.reason != "interrupted":
-        return BlockText(
+        return BlockStatusText(
             "NOT RUN", status_word("notrun", "NOT RUN") + escape_text(f"  {result.detail}")
         )
     if result.seconds:
-        return BlockText(
+        return BlockStatusText(
             "STOPPED", status_word("notrun", "STOPPED") + f"  {result.seconds:.1f} s, by you"
         )
-    return BlockText(
+    return BlockStatusText(
         "NOT RUN", status_word("notrun", "NOT RUN") + "  stopped by you before it began"
     )
 

@@ -26,7 +26,7 @@ _PATTERNS = tuple(
 
 
 @dataclass(frozen=True)
-class WantedTpu:
+class DoctorTarget:
     """The project, zone and type for which the doctor looks for obstacles."""
 
     project: Project

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from tests.support.fake_google import PROJECT, FakeGoogle, disabled, serving
-from tpustarter.cloud.api import infra_health, rest_client
-from tpustarter.cloud.api.infra_health import UnhealthyTpu
+from tpustarter.cloud.api import rest_client, unhealthy_tpus
 from tpustarter.cloud.api.rest_client import RestClient, UnansweredError
+from tpustarter.cloud.api.unhealthy_tpus import UnhealthyTpu
 from tpustarter.cloud.doctor.credential_check import make_anonymous_credentials
 
 NOW = datetime(2026, 11, 30, 12, 0, tzinfo=timezone.utc)
@@ -33,7 +33,7 @@ def series(cause: str, instance: str) -> dict[str, Any]:
         "resource_id": instance,
     }
     return {
-        "metric": {"type": infra_health.METRIC, "labels": metric},
+        "metric": {"type": unhealthy_tpus.METRIC, "labels": metric},
         "resource": {"type": "compute.googleapis.com/Instance", "labels": resource},
         "valueType": "INT64",
     }
@@ -45,7 +45,7 @@ def ask(answer: Any) -> list[UnhealthyTpu]:
     google.answers[PATH] = answer
     with serving(google) as address:
         client = RestClient(make_anonymous_credentials(), address=address)
-        return infra_health.fetch_unhealthy_tpus(client, PROJECT, NOW)
+        return unhealthy_tpus.fetch_unhealthy_tpus(client, PROJECT, NOW)
 
 
 def test_every_documented_cause_is_explained() -> None:
@@ -76,7 +76,7 @@ def test_question_is_for_broken_tpus_of_last_minutes() -> None:
     assert [] == ask(answer)
     assert ["2026-11-30T11:50:00+00:00"] == asked["interval.startTime"]
     assert ["2026-11-30T12:00:00+00:00"] == asked["interval.endTime"]
-    assert [infra_health.FILTER] == asked["filter"]
+    assert [unhealthy_tpus.FILTER] == asked["filter"]
 
 
 def test_disabled_api_is_no_sign_of_health() -> None:

@@ -49,7 +49,7 @@ class TpuPlan:
 
 def plan_deletion(client: ProjectClient, clock: Clock, tpu: ListedTpu, project: Project) -> TpuPlan:
     """Return the plan to delete the TPU or request of a row; raises Problem if it is gone."""
-    one = tpu_work.find_resources_of_row(client, tpu)
+    one = tpu_work.plan_deletion_of_row(client, tpu)
     lines = (*_of_doomed(one, project, clock.now()), *_commands(one.commands(project)))
     name = one.name
     return TpuPlan(

@@ -9,7 +9,7 @@ from typing import Literal
 import msgspec
 
 from tpustarter.cloud.api.rest_client import Reason, RestClient, UnansweredError
-from tpustarter.cloud.doctor.wanted_tpu import WantedTpu
+from tpustarter.cloud.doctor.doctor_target import DoctorTarget
 
 Verdict = Literal["fail", "unknown", "warn", "info", "ok"]
 """Worst first."""
@@ -36,8 +36,8 @@ class ProjectQuestion:
     title: str
     source: str
     """The page that documents the API method or the claim."""
-    examine: Callable[[WantedTpu, RestClient], ProjectAnswer]
-    command: Callable[[WantedTpu], str]
+    examine: Callable[[DoctorTarget, RestClient], ProjectAnswer]
+    command: Callable[[DoctorTarget], str]
     """Returns the gcloud command that finds out, for a question without an answer."""
     can_block: bool = True
     """True if it can keep a TPU from being created; an unknown answer then leaves doubt."""
@@ -71,7 +71,7 @@ def make_finding(question: ProjectQuestion, seen: ProjectAnswer) -> ProjectFindi
 
 
 def make_unknown_finding(
-    question: ProjectQuestion, subject: WantedTpu, error: UnansweredError
+    question: ProjectQuestion, subject: DoctorTarget, error: UnansweredError
 ) -> ProjectFinding:
     """Return the finding for a question without an answer, with the command that finds out."""
     fix = question.command(subject)

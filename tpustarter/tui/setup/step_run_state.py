@@ -12,7 +12,7 @@ from tpustarter.tui.kit.safe_text import OutputTail
 Event = StepStarted | StepOutput | StepEnded
 
 
-class StepList:
+class StepRunState:
     """The state of a run of steps, during and after it."""
 
     def __init__(self) -> None:

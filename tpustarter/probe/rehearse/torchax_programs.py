@@ -18,7 +18,7 @@ _States = dict[str, dict[str, Tensor]]
 """The state that an optimizer keeps for each weight."""
 
 
-def list_programs(function: Callable[..., object], name: str) -> Iterator[ListedProgram]:
+def make_torchax_programs(function: Callable[..., object], name: str) -> Iterator[ListedProgram]:
     """Yield the name, function and arguments of each program of a module."""
     module = _Module(torch_module.call_module_function(function, name))
     yield module.forward()

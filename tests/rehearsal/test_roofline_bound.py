@@ -13,7 +13,7 @@ from tests.support.places import TESTS
 from tpustarter.machine.generations import GENERATIONS
 from tpustarter.probe.rehearse import hlo
 from tpustarter.probe.rehearse.rehearsal import count_written_bytes
-from tpustarter.rehearsal import lower_bound
+from tpustarter.rehearsal import roofline_bound
 from tpustarter.rehearsal.text import bound_text, roofline, roofline_svg
 
 MATRIX = {"left": "bf16", "right": "bf16", "passes": 1, "flops": 1.97e12, "least_flops": 1.97e12}
@@ -23,8 +23,10 @@ WORK = {"devices": 1, "matrix": [MATRIX], "read_bytes": 4.295e8}
 def bounded(tpu: str = "v5e-8", measured_s: float | None = None, **more: Any) -> dict[str, Any]:
     """Return a result with its bound."""
     fields = {"work": WORK, "written_bytes": 0.0, "flops": None, **more}
-    result = lower_bound.add_bound(made("step", tpu, **fields))
-    return lower_bound.add_measured_utilization([result], measured_s)[0] if measured_s else result
+    result = roofline_bound.add_bound(made("step", tpu, **fields))
+    return (
+        roofline_bound.add_measured_utilization([result], measured_s)[0] if measured_s else result
+    )
 
 
 def matrix(left: str, right: str = "", passes: int = 1) -> dict[str, Any]:
@@ -159,8 +161,8 @@ def test_measured_time_without_utilization_has_its_reason(work: Any) -> None:
 def test_measured_time_of_several_programs_gives_none() -> None:
     """Nobody knows of which of them it is, and each says so once."""
     first, second = bounded(), bounded() | {"program": "other"}
-    alone = lower_bound.add_measured_utilization([first], 0.02)
-    results = lower_bound.add_measured_utilization([first, second], 0.02)
+    alone = roofline_bound.add_measured_utilization([first], 0.02)
+    results = roofline_bound.add_measured_utilization([first, second], 0.02)
 
     assert alone[0]["utilization"]["mfu"]
     assert [1, 1] == [len(one["notes"]) for one in results]
@@ -299,7 +301,7 @@ def test_svg_has_each_program_inside_its_frame() -> None:
     """It is XML whatever a program is called, with a roof for each TPU."""
     names = ("v5e-8", "v6e-8")
     results = [bounded(tpu, measured_s=0.02) | {"program": "<&\x1b[31m"} for tpu in names]
-    image = ElementTree.fromstring(roofline_svg.draw_svg(results))
+    image = ElementTree.fromstring(roofline_svg.draw_roofline_svg(results))
     tags = [element.tag.rpartition("}")[2] for element in image.iter()]
     numbers = [
         float(value)
@@ -310,7 +312,9 @@ def test_svg_has_each_program_inside_its_frame() -> None:
 
     assert (2, 2) == (tags.count("polyline"), tags.count("circle"))
     assert 0 <= min(numbers) <= max(numbers) <= 760
-    assert "svg" == ElementTree.fromstring(roofline_svg.draw_svg([])).tag.rpartition("}")[2]
+    assert (
+        "svg" == ElementTree.fromstring(roofline_svg.draw_roofline_svg([])).tag.rpartition("}")[2]
+    )
 
 
 def test_svg_has_no_name_over_another() -> None:
@@ -322,7 +326,7 @@ def test_svg_has_no_name_over_another() -> None:
         for tpu in ("v6e-8", "tpu7x-8", "v5p-8", "v4-8")
         for one in flops
     ]
-    image = ElementTree.fromstring(roofline_svg.draw_svg(results))
+    image = ElementTree.fromstring(roofline_svg.draw_roofline_svg(results))
     texts = [one for one in image.iter() if one.tag.endswith("text")]
     starts = [one for one in texts if one.get("text-anchor") == "start"]
     places = [(float(one.get("x", "")), float(one.get("y", "")), one.text or "") for one in starts]
