@@ -10,6 +10,8 @@ from tpustarter.explain import explain_output, explanation_text, known_failures,
 from tpustarter.explain.explanation_text import Explanation
 from tpustarter.explain.log_scanner import FailureScanner
 
+_CUDA = "xla_bridge:662: registering PJRT plugin cuda from /v/a.so"
+
 
 @pytest.fixture(scope="module")
 def scanner() -> FailureScanner:
@@ -43,6 +45,8 @@ def test_component_comes_before_calling_library(scanner: FailureScanner) -> None
         "RuntimeError: CUDA error: device-side assert\nSegmentation fault (core dumped)",
         "*** SIGSEGV received at time=1 ***\nPC: @ 0x7f00 (unknown) ray::core::Worker::Run()",
         "terminate called\nSegmentation fault (core dumped) in Level Zero driver",
+        f"{_CUDA}\nxla_bridge:942: Initializing backend 'tpu'\nSegmentation fault (core dumped)",
+        "ValueError: no such device\nids 0, 1 on platform GPU\nSegmentation fault (core dumped)",
     ],
 )
 def test_other_accelerator_is_no_failure(log: str, scanner: FailureScanner) -> None:
@@ -55,6 +59,18 @@ def test_tpu_beside_cuda_words_is_explained(scanner: FailureScanner) -> None:
     found = explained(scanner, "cuda:0 is not there, TPU is\nSegmentation fault (core dumped)")
 
     assert "bad-node-sigsegv" == found.matches[0].failure.id
+
+
+@pytest.mark.parametrize(
+    "error", ["LLVM ERROR: Cannot select: intrinsic", f"{_CUDA}\nSegmentation fault (core dumped)"]
+)
+def test_notice_does_not_hide_crash(error: str, scanner: FailureScanner) -> None:
+    """JAX's note on other backends is no reason to say that nothing happened."""
+    note = "INFO:jax._src.xla_bridge:Unable to initialize backend 'rocm': module has no attribute"
+    found = explained(scanner, f"{note}\n{error}")
+
+    assert not found.is_explained
+    assert found.last_error == error.rpartition("\n")[2]
 
 
 @pytest.mark.parametrize(

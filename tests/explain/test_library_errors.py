@@ -104,6 +104,27 @@ def test_condition_comes_from_the_raising_statement(
     assert bool(condition) == bool(found.source)
 
 
+def test_neighbouring_packages_are_named() -> None:
+    """An error between two packages is of their versions; Python itself is none of them."""
+    frames = [
+        TracebackFrame(f"/v/lib/python3.12/{file}", 3, "call")
+        for file in (
+            "site-packages/jax/a.py",
+            "site-packages/qwix/a.py",
+            "asyncio/runners.py",
+            "site-packages/flax/a.py",
+        )
+    ]
+    found = library_errors.find_library_error(Traceback(tuple(frames), "AttributeError: x", 9))
+
+    assert found
+    assert ("flax", "qwix", "jax") == found.packages
+    shown = [
+        one.text for one in explanation_text.describe_library_error("AttributeError: x", found)
+    ]
+    assert any("`flax`, `qwix` and `jax`" in text for text in shown)
+
+
 def test_documentation_is_of_the_public_function(tmp_path: Path) -> None:
     """The sentence on the exception comes before the first one."""
     env = written(tmp_path)

@@ -74,7 +74,7 @@ def test_own_path_comes_first_for_shared_word() -> None:
         ("lightning", "", "pytorch/bert-with-accelerate"),
         ("vllm-jax", "", "project/serve-a-language-model"),
         ("gradient checkpointing", "", "project/memory"),
-        ("monitoring", "from-pytorch", "pytorch/debug-and-profile"),
+        ("monitoring", "from-pytorch", "trouble/live-numbers"),
         ("gcluster", "", "setup/gke"),
         ("pathways", "", "setup/gke"),
         ("no capacity", "", "setup/create-a-tpu"),
@@ -87,7 +87,7 @@ def test_words_of_other_worlds_find_their_lesson(typed: str, path: str, lesson: 
     found = LIBRARY.search(typed, preferred)
 
     assert lesson == first(found)[0]
-    assert typed != "ray" or "jax/numpy-and-jax" not in first(found, 9)
+    assert typed != "ray" or not {"jax/numpy-and-jax", "jax/64-bit"} & set(first(found, 9))
 
 
 def test_markdown_marks_are_not_shown() -> None:

@@ -113,4 +113,7 @@ SEARCHES: list[tuple[str, list[str]]] = [
     ("lr schedule", ["jax/first-day-capstone", "project/train-it", "pytorch/port-a-cuda-script"]),
     ("if statement in jit", ["jax/control-flow-and-batching"]),
     ("utilization", ["project/profile-it", "jax/measure-and-profile"]),
+    ("monitoring", ["trouble/live-numbers"]),
+    ("gpu utilization", ["trouble/live-numbers"]),
+    ("nvidia-smi", ["trouble/live-numbers"]),
 ]

@@ -21,7 +21,7 @@ from tpustarter.explain import (
 )
 from tpustarter.explain.explanation_text import Explanation
 from tpustarter.explain.failure_ranking import FailureMatch
-from tpustarter.explain.last_error import find_framework, find_last_error
+from tpustarter.explain.last_error import find_framework, find_last_error, tells_of_crash
 from tpustarter.explain.log_scanner import LogScan
 from tpustarter.explain.program_mistakes import ProgramMistake
 from tpustarter.explain.tracebacks import (
@@ -124,7 +124,9 @@ def _add_component(found: Explanation) -> Explanation:
 
 
 def _has_failed(scan: LogScan, end: CommandEnd | None, last_error: str) -> bool:
-    return bool(end and end.code) or TRACEBACK in scan.last or is_exception_line(last_error)
+    if bool(end and end.code) or TRACEBACK in scan.last:
+        return True
+    return is_exception_line(last_error) or tells_of_crash(last_error)
 
 
 def _last_error(matches: Sequence[FailureMatch], end_of_log: str, last: Traceback) -> str:

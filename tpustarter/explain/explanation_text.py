@@ -467,7 +467,10 @@ def describe_library_error(error: str, found: LibraryError) -> Iterator[Explanat
     told = "The line after `if` is where its source raises this error. "
     asked = "Print what you pass to it, right before your line."
     if not found.caller:
-        asked = "No line of your own is in the traceback, so compare the options and versions."
+        asked = (
+            "No line of your own is in the traceback, so compare the options and the versions"
+            f"{_name_packages(found)}."
+        )
     yield ExplanationPart(f"{told if found.condition else ''}{asked}")
     yield ExplanationPart()
     if found.issues:
@@ -485,6 +488,13 @@ def _name_raiser(found: LibraryError) -> str:
     if found.function:
         return f"`{found.function}` of `{escape_text(found.library)}`"
     return f"`{escape_text(found.library)}`"
+
+
+def _name_packages(found: LibraryError) -> str:
+    """Return the packages whose versions may not fit together, worded to follow `versions`."""
+    if len(found.packages) < 2:
+        return ""
+    return f" of {phrases.join_words(f'`{escape_text(name)}`' for name in found.packages)}"
 
 
 def describe_next_commands(framework: str = "") -> Iterator[ExplanationPart]:

@@ -14,13 +14,16 @@ Confidence = Literal["confirmed", "likely", "possible"]
 _ROLES = ("cause", "symptom", "notice")
 _CONFIDENCES = ("confirmed", "likely", "possible")
 _TPU = re.compile(r"(?<!u)tpu|torch_xla|\bxla:\d|/dev/(?:accel\d|vfio)", re.IGNORECASE)
-_NO_TPU = re.compile(r"\bxla_bridge(?:\.py)?:\d+\]?:? Unable to initialize backend 'tpu.*")
-"""JAX's note that it tried a TPU and found none, which it prints on every GPU machine."""
+_NO_TPU = re.compile(
+    r"\bxla_bridge(?:\.py)?:\d+\]?:? (?:Unable to initialize|Initializing) backend 'tpu.*"
+)
+"""JAX's notes that it tries a TPU and finds none, which it prints on every GPU machine."""
 _OTHER_ACCELERATOR = re.compile(
     r"CUDA error|CUDA out of memory|CUDA_ERROR|cudaError|\bcuda:\d|NVIDIA-SMI|\bNCCL (?:INFO|WARN)|"
     r"\bGPU \d+ has a total|gpu_(?:model_runner|worker)|\b(?:Cuda|Gpu)Device\(|xla/service/gpu|"
     r"nvidia\.com/gpu|\bROCm\b|hipError|intel_extension_for|torch[._-]xpu|\bxpu:\d|Level.?Zero|"
-    r"\bSYCL\b|\bsycl::|habana|\bhpu\b|\bGaudi|torch_npu|\bnpu:\d|\bmps:\d|\b(?:METAL|Metal) device"
+    r"\bSYCL\b|\bsycl::|habana|\bhpu\b|\bGaudi|torch_npu|\bnpu:\d|\bmps:\d|"
+    r"\b(?:METAL|Metal) device|registering PJRT plugin (?:cuda|rocm)|on platform (?:GPU|METAL)\b"
 )
 """Words printed by programs that run on another accelerator."""
 _OTHER_CRASH = re.compile(

@@ -17,6 +17,8 @@ _ERROR = re.compile(
     r"ALREADY_EXISTS|CANCELLED|UNKNOWN): "
 )
 """Words of an error, glog's severity letter, and the status codes of absl and gRPC."""
+_FATAL = re.compile(r"LLVM ERROR: |(?:.*: )?[A-Za-z ]{5,30}\(core dumped\)")
+"""Beginning of a line that tells of a crash: LLVM's own, or the shell's."""
 _ADDRESS = re.compile(r"https?://\S+")
 _NO_ERROR = re.compile(
     r"\s*(?:-+> *)?\d+(?:\s|$)|"
@@ -54,6 +56,11 @@ def find_framework(end_of_log: str) -> str:
         package = str(names[-1])
         return _LIBRARY.get(package, package)
     return next((name for name, sign in _LOG_WORDS.items() if sign.search(end_of_log)), "")
+
+
+def tells_of_crash(line: str) -> bool:
+    """Return whether a line says that a process crashed."""
+    return bool(_FATAL.match(line))
 
 
 def find_last_error(end_of_log: str) -> str:

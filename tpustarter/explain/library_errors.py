@@ -38,6 +38,8 @@ _MOST_FUNCTIONS = 8
 """Most functions of the same name in a file that are compared with the error."""
 _LONGEST = 200
 """Longest condition or sentence of documentation, in characters."""
+_LAST_FRAMES = 6
+"""Most frames at a traceback's end whose libraries are named together."""
 _LEAST = 6
 """Shortest text in a `raise` that distinguishes it from others, in characters."""
 _SENTENCE = re.compile(r"(?<=[.!?])\s")
@@ -77,6 +79,8 @@ class LibraryError:
     """The function that the sentence describes."""
     source: str = ""
     """The file on this machine that was read, if any."""
+    packages: tuple[str, ...] = ()
+    """The libraries of the traceback's last frames, innermost first."""
 
 
 @functools.cache
@@ -159,7 +163,8 @@ def find_library_error(traceback: Traceback, prefixes: Iterable[Path] = ()) -> L
         return None
     place = f"{rest}, line {raiser.line}" if raiser.line else rest
     name = "" if raiser.name.startswith("<") else raiser.name
-    found = LibraryError(library, name, place, caller, _issues(library))
+    packages = _list_packages(traceback)
+    found = LibraryError(library, name, place, caller, _issues(library), packages=packages)
     folders = list(prefixes)
     for source in _list_sources(raiser, folders):
         if condition := _find_condition(source, raiser, traceback.error):
@@ -185,6 +190,13 @@ def find_library_of_call(traceback: Traceback) -> LibraryError | None:
     name = "" if last.name.startswith("<") else last.name
     place = f"{rest}, line {last.line}" if last.line else rest
     return LibraryError(library, name, place, find_program_line(traceback), _issues(library))
+
+
+def _list_packages(traceback: Traceback) -> tuple[str, ...]:
+    """Return the libraries of a traceback's last frames, without Python, innermost first."""
+    frames = reversed(traceback.frames[-_LAST_FRAMES:])
+    found = dict.fromkeys(find_library_of_file(one.file)[0] for one in frames)
+    return tuple(one for one in found if one and one != PYTHON)
 
 
 def _issues(library: str) -> str:

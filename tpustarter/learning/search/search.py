@@ -230,6 +230,8 @@ def _gathered(
         for is_whole in (True, False):
             known = Counter(kind for kind, _ in hits)
             is_broad = known["lesson"] < _ALWAYS
+            if not is_whole and known["lesson"] and all(map(search_query.is_short, words)):
+                break  # `ray*` would find every `raise`
             terms = (
                 whole
                 if is_whole

@@ -46,6 +46,11 @@ def expand_word(texts: PassageSource, word: str) -> list[str]:
     return [f"{word}*", *(texts.find_words(word) if len(word) > _LEAST_INSIDE else [])]
 
 
+def is_short(word: str) -> bool:
+    """Return whether a word has so few letters that its parts are noise where it is found whole."""
+    return len(word) <= _LEAST_INSIDE
+
+
 def suggest_words(known: Collection[str], words: Sequence[str]) -> str:
     """Return the query with unknown words replaced by similar known ones, or "" without a guess."""
     near = [word if word in known else _near(word, known) for word in words]
