@@ -5,7 +5,8 @@
 CHECKOUTS has the repositories of `public_programs/programs.yml`, each as `OWNER+NAME` at the commit
 that stands there; nothing is vendored or downloaded. PYTHON has jax, libtpu and what the programs
 import (`packages` there); this script runs where tpustarter is installed. FILE is one of
-`public_programs/`, such as `jax_kernels`. Wanted: each figure equals that of the bare calls.
+`public_programs/`, such as `jax_kernels`, or one repository of it, as `language_models:gemma`.
+Wanted: each figure equals that of the bare calls.
 """
 
 from __future__ import annotations
@@ -85,7 +86,8 @@ def print_program(result: dict[str, Any], bare: dict[str, Any] | None) -> bool:
 
 def rehearse_file(name: str, asked: argparse.Namespace) -> tuple[int, int, float, float]:
     """Print the rows of one file; return its programs, the equal ones, and both times."""
-    file = str(PROGRAMS / f"{name}.py")
+    stem, _, function = name.partition(":")
+    file = f"{PROGRAMS / stem}.py:{function or 'programs'}"
     topology = tpus.find_topology(asked.tpu)
     environment = {**os.environ, **QUIET, "PUBLIC_CHECKOUTS": str(asked.checkouts.absolute())}
     python = str(asked.python)

@@ -339,6 +339,16 @@ def test_pmapped_function_is_program_of_all_devices(
     assert (3, 1) == (function.calls, function.compilations)
 
 
+def test_same_program_has_stored_answer_in_next_run(tmp_path: Path, stub: str) -> None:
+    """Neither a script nor a file gets a program that differs from run to run."""
+    file = tmp_path / "train.py"
+    file.write_text("import jax\n\ndef step(x):\n    return x * 2\n\njax.jit(step)(1.0)\n")
+    requests = ({"script": (str(file),)}, {"ids": (f"{file}:step",), "arguments": ("f32[]",)})
+    answers = [rehearse(stub, **asked)[0].results[0] for asked in requests for _ in range(2)]
+
+    assert [False, True] * 2 == [answer["cached"] for answer in answers]
+
+
 @pytest.mark.parametrize("typed", ["", "0", "calls", "-1", "1.5 calls", "ten", "1" * 10])
 def test_what_is_no_limit_is_refused(typed: str) -> None:
     """With what would be one."""

@@ -62,10 +62,12 @@ def test_best_program_is_marked(case: str) -> None:
 
 def test_comparison_matches_golden_file(request: pytest.FixtureRequest) -> None:
     """The table of alternatives and the sizes that fit, as they are read on 80 columns."""
+    donation = {"arguments": ["params", "state"], "most_bytes": GIB, "hbm_bytes": None}
     results = [
         program("data parallel", None, None, 21.5, "does-not-fit"),
-        program("fsdp", 13.31e-3, 3 * GIB, 5.2),
-        program("tensor parallel, with \x1b[31ma name as long as a sentence of its own", 1.2e-2),
+        program("fsdp", 13.31e-3, 3 * GIB, 5.2) | {"donation": donation},
+        program("tensor parallel, with \x1b[31ma name as long as a sentence of its own", 1.2e-2)
+        | {"donation": donation},
     ]
     tried = tuple(
         TriedSize(size, status, status == "compiles", bytes_, None)

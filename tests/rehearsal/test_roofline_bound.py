@@ -18,6 +18,7 @@ from tpustarter.rehearsal.text import bound_text, roofline, roofline_svg
 
 MATRIX = {"left": "bf16", "right": "bf16", "passes": 1, "flops": 1.97e12, "least_flops": 1.97e12}
 WORK = {"devices": 1, "matrix": [MATRIX], "read_bytes": 4.295e8}
+GUIDE = re.compile(r"M([\d.]+) ([\d.]+)V")
 
 
 def bounded(tpu: str = "v5e-8", measured_s: float | None = None, **more: Any) -> dict[str, Any]:
@@ -327,6 +328,11 @@ def test_svg_has_no_name_over_another() -> None:
         for one in flops
     ]
     image = ElementTree.fromstring(roofline_svg.draw_roofline_svg(results))
+    guides = [
+        (float(guide[1]), float(guide[2]))
+        for one in image.iter()
+        if one.get("class") == "guide" and (guide := GUIDE.match(one.get("d", "")))
+    ]
     texts = [one for one in image.iter() if one.tag.endswith("text")]
     starts = [one for one in texts if one.get("text-anchor") == "start"]
     places = [(float(one.get("x", "")), float(one.get("y", "")), one.text or "") for one in starts]
@@ -341,3 +347,25 @@ def test_svg_has_no_name_over_another() -> None:
             if other != text and abs(top - y) < 12 and x <= left < x + 6 * len(text)
         ]
         assert [] == covered
+        if text in names:
+            crossing = [left for left, top in guides if x < left < x + 6 * len(text) and top < y]
+            assert [] == crossing
+    assert len(flops) == len(guides)
+
+
+@pytest.mark.parametrize("flops", [1e9, 1.97e12])
+def test_svg_has_numbers_on_both_axes(flops: float) -> None:
+    """One power of ten alone would not show the scale."""
+    matrix = [MATRIX | {"flops": flops, "least_flops": flops}]
+    image = ElementTree.fromstring(
+        roofline_svg.draw_roofline_svg([bounded(work={**WORK, "matrix": matrix})])
+    )
+    texts = [one for one in image.iter() if one.tag.endswith("text")]
+    numbers = {
+        anchor: [one.text for one in texts if one.get("text-anchor") == anchor and one.text]
+        for anchor in ("middle", "end")
+    }
+
+    numbers["end"].remove("FLOP for each byte of arguments and results")
+
+    assert all(len(on_axis) >= 3 for on_axis in numbers.values()), numbers

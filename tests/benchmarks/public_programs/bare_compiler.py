@@ -1,6 +1,6 @@
 """The programs of a file compiled by calls of JAX alone, with the memory of each as JSON.
 
-    python bare_compiler.py FILE NAME ARGUMENTS
+    python bare_compiler.py FILE:FUNCTION NAME ARGUMENTS
 
 NAME and ARGUMENTS (JSON) are those of `jax.experimental.topologies.get_topology_desc`.
 """
@@ -72,13 +72,14 @@ def compile_program(function: Any, arguments: Any, device: Any) -> dict[str, Any
 
 def main() -> None:
     """Print a line of JSON for each program."""
-    path, name, given = Path(sys.argv[1]), sys.argv[2], json.loads(sys.argv[3])
+    file, _, entry = sys.argv[1].rpartition(":")
+    path, name, given = Path(file), sys.argv[2], json.loads(sys.argv[3])
     given = {key: tuple(one) if isinstance(one, list) else one for key, one in given.items()}
     topology = topologies.get_topology_desc(platform="tpu", topology_name=name, **given)
     sys.path.insert(0, str(path.parent))
     module = importlib.import_module(path.stem)
     devices = list(topology.devices)
-    for title, function, arguments in module.programs(devices):
+    for title, function, arguments in getattr(module, entry)(devices):
         found = compile_program(function, arguments, devices[0])
         print(json.dumps({"program": title, **found}), flush=True)
 

@@ -5,7 +5,9 @@ Runs in the user's Python, with JAX 0.6.2 or later and without libtpu.
 
 from __future__ import annotations
 
+import functools
 import importlib
+import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -101,6 +103,7 @@ def export_to_file(
     """
     jax = importlib.import_module("jax")
     export = importlib.import_module("jax.export")
+    _hide_own_lines()
     function = job.function
     jitted, values, by_name, notes = jitted_functions.make_jitted(
         jax, function, job.arguments, job.named
@@ -130,3 +133,16 @@ def export_to_file(
         "notes": [*notes, *texts],
         "work": count_work(traced, leaves, exported.nr_devices),
     }
+
+
+@functools.cache
+def _hide_own_lines() -> None:
+    """Let JAX leave lines of this program out of the source lines that it records.
+
+    They contain the folder of a run, so a program would differ in each run and never be found among
+    the stored answers, and a report would name a line that is not the user's.
+    """
+    lines = importlib.import_module("jax.extend.source_info_util")
+    probe, archive = Path(__file__).parents[1], Path(__file__).parents[3]
+    for own in (f"{probe}{os.sep}", str(archive / "__main__.py")):
+        lines.register_exclusion(own)

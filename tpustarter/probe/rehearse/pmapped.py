@@ -54,7 +54,7 @@ class PmappedFunction:
         axes: Any = self._options.get("in_axes", 0)
         each: Sequence[object] = axes if type(axes) in (tuple, list) else [axes] * len(arguments)
         mapped = [*zip(each, arguments, strict=True)]
-        size = next(self._list_sizes([*mapped, (0, named)]))
+        size = next(self._list_sizes([*mapped, (0, named)]), 1)  # JAX refuses it without any
         devices = self._options.get("devices") or jax.local_devices()[:size]
         mesh = jax.sharding.Mesh(devices, (_AXIS,))
         sharded = [
@@ -88,7 +88,8 @@ class PmappedFunction:
                 return leaf
             spec = () if axis is None else (*[None] * (axis % len(leaf.shape)), _AXIS)
             placed = sharding.NamedSharding(mesh, sharding.PartitionSpec(*spec))
-            return self._jax.ShapeDtypeStruct(leaf.shape, leaf.dtype, sharding=placed)
+            kind = self._jax.dtypes.canonicalize_dtype(leaf.dtype, allow_extended_dtype=True)
+            return self._jax.ShapeDtypeStruct(leaf.shape, kind, sharding=placed)
 
         return self._map(one, axis, argument)
 

@@ -7,8 +7,10 @@ from collections.abc import Sequence
 from tpustarter.rehearsal.comparison import HOW, compare_programs
 from tpustarter.rehearsal.result_fields import ComparedProgram, ResultFields
 from tpustarter.rehearsal.text.bound_text import format_time
+from tpustarter.rehearsal.text.donation_text import DONATE, describe_donation
 from tpustarter.rehearsal.text.memory_size import format_sizes
 from tpustarter.rehearsal.text.rehearsal_headline import WORDS
+from tpustarter.text import phrases
 from tpustarter.text.terminal import WIDTH, cut_text, escape_text, wrap
 
 BEST = ">"
@@ -19,16 +21,25 @@ MEANING = (
 )
 _HEADS = ("", "answer", "memory", "received", "at best", "limited by")
 _LEAST_NAME = 12
+_MOST_DONATING = 24
+"""Longest name of a program in a sentence about donation, in characters, ..."""
+_NAMED = 3
+"""... and the most names in it."""
 
 
 def format_comparison(
     results: Sequence[ResultFields], tpus: Sequence[str], width: int = WIDTH
 ) -> list[str]:
-    """Return a table for each TPU, with a row for each program, and the meaning of the mark."""
+    """Return a table for each TPU, with a row for each program, and the meaning of the mark.
+
+    Below the tables are the arguments that each program could donate.
+    """
     lines: list[str] = []
     for tpu in tpus:
         rows = compare_programs(results, tpu)
         lines += [*format_table(tpu, rows, width), ""] if rows else []
+    if donations := _list_donations(results):
+        lines += [*donations, ""]
     if len({result["program"] for result in results}) == 1:
         return [*lines, *wrap(f"There is one program, and so nothing to compare: {HOW}.")]
     return [*lines, *wrap(MEANING)] if lines else []
@@ -56,6 +67,21 @@ def format_table(tpu: str, rows: Sequence[ComparedProgram], width: int = WIDTH) 
     return [
         f"{mark} {name:<{column}}  {_align(texts, widths)}".rstrip()
         for mark, name, texts in zip(marks, names, table, strict=True)
+    ]
+
+
+def _list_donations(results: Sequence[ResultFields]) -> list[str]:
+    names: dict[str, dict[str, None]] = {}
+    for result in results:
+        if result["status"] == "compiles" and (text := describe_donation(result)):
+            name = cut_text(escape_text(result["program"]), _MOST_DONATING)
+            names.setdefault(text, {})[name] = None
+    return [
+        line
+        for text, of in names.items()
+        for line in wrap(
+            escape_text(f"in {phrases.join_words(of, most=_NAMED)}, {text}"), f"{DONATE}  ", "  "
+        )
     ]
 
 

@@ -82,7 +82,7 @@ def render_rehearsal(
         if group[0]["status"] != "compiles" or verbose or own or len(tpus) == 1:
             facts = verbose or (own and not rehearsal.compares)
             lines += _group(group, paint, facts=facts, verbose=verbose)
-    if len(tpus) > 1:
+    if len(tpus) > 1 and not rehearsal.compares:  # a comparison has the answers, too
         lines += (
             ["", *format_table(results, tpus, paint)]
             if lines

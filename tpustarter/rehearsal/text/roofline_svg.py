@@ -23,6 +23,7 @@ _LEFT, _RIGHT, _BOTTOM = 70, 190, 84
 """Margins of the plot, in pixels."""
 _ROW = 16
 """Pixels between lines of text."""
+_FEWEST_TICKS = 3
 _LETTER = 7
 """Pixels that a letter takes at most, on average over a text."""
 _MOST_NAME = 40
@@ -58,13 +59,14 @@ def _make_style() -> str:
             f".t{n}{{stroke:{one}}}circle.t{n}{{fill:{one};stroke:none}}"
             for n, one in enumerate(of_tpus)
         )
-        base = f".card{{fill:{card}}}text{{fill:{text}}}.axis{{stroke:{line}}}"
+        base = f".card{{fill:{card}}}text{{fill:{text};stroke:{card}}}.axis{{stroke:{line}}}"
         return f"{base}.guide{{stroke:{line}}}{''.join(each)}"
 
     dashes = (f"polyline.t{n}{{stroke-dasharray:{one}}}" for n, one in enumerate(_DASHES) if one)
     return "".join(
         [
-            "text{font:12px sans-serif}path,polyline{fill:none}polyline{stroke-width:1.7}",
+            "text{font:12px sans-serif;paint-order:stroke;stroke-width:3px}",
+            "path,polyline{fill:none}polyline{stroke-width:1.7}",
             ".guide{stroke-dasharray:1 4}",
             *dashes,
             colours("#f6f8fa", "#1f2328", "#59636e", _LIGHT),
@@ -96,11 +98,11 @@ class _Drawing:
     def elements(self) -> Iterator[str]:
         """Yield the elements, in the order of drawing."""
         yield from self._axes()
-        for place, start, row, name in self._names:
-            top = self._top - 6 - _ROW * row
-            bottom = self._top + _PLOT_HEIGHT
-            yield f'<path class="guide" d="M{place:.1f} {top}V{bottom}"/>'
-            yield _text(start, top - 2, name)
+        bottom = self._top + _PLOT_HEIGHT
+        for place, _, row, _ in self._names:
+            yield f'<path class="guide" d="M{place:.1f} {self._name_top(row)}V{bottom}"/>'
+        for _, start, row, name in self._names:
+            yield _text(start, self._name_top(row) - 2, name)
         roofs: list[tuple[float, int, str]] = []
         for number, tpu in enumerate(self._tpus):
             of_tpu = [point for point in self._points if point.tpu == tpu]
@@ -114,6 +116,9 @@ class _Drawing:
             for point in of_tpu:
                 yield from self._program(point, kind)
         yield from _roof_names(roofs)
+
+    def _name_top(self, row: int) -> int:
+        return self._top - 6 - _ROW * row
 
     def _list_names(self) -> Iterator[tuple[float, str]]:
         # A program whose FLOPs per byte differ between TPUs is named at each of its positions.
@@ -139,14 +144,14 @@ class _Drawing:
     def _axes(self) -> Iterator[str]:
         x, y = _WIDTH - _RIGHT, self._top + _PLOT_HEIGHT
         yield f'<path class="axis" d="M{_LEFT} {self._top}V{y}H{x}"/>'
-        for power in _powers(self._low, self._high):
-            place = self._x(10.0**power)
+        for tick in _ticks(self._low, self._high):
+            place = self._x(tick)
             yield f'<path class="axis" d="M{place:.1f} {y}v5"/>'
-            yield _text(place, y + 18, f"{10.0**power:g}", anchor="middle")
-        for power in _powers(self._floor / 1e12, self._top_rate / 1e12):
-            _, place = self._xy(self._low, 10.0 ** (power + 12))
+            yield _text(place, y + 18, _number(tick), anchor="middle")
+        for tick in _ticks(self._floor / 1e12, self._top_rate / 1e12):
+            _, place = self._xy(self._low, tick * 1e12)
             yield f'<path class="axis" d="M{_LEFT} {place:.1f}h-5"/>'
-            yield _text(_LEFT - 8, place + 4, f"{10.0**power:g}", anchor="end")
+            yield _text(_LEFT - 8, place + 4, _number(tick), anchor="end")
         yield _text(14, 22, "TFLOP/s of one device, at best")
         yield _text(x, y + 40, "FLOP for each byte of arguments and results", anchor="end")
         yield _text(14, y + 68, "Lower bounds on time from documented peaks, not measured")
@@ -163,15 +168,21 @@ class _Drawing:
 def _place_names(
     names: Iterator[tuple[float, str]],
 ) -> Iterator[tuple[float, float, int, str]]:
-    """Yield each program's position, and the start, row and text of its name, without overlaps."""
-    ends: list[float] = []
-    for place, label in sorted(names):
+    """Yield each program's position, and the start, row and text of its name, without overlaps.
+
+    A name is above those of all programs to its right that it reaches, so that the line from such a
+    name down to its program doesn't cross it.
+    """
+    placed: list[tuple[float, float, int]] = []
+    for place, label in sorted(names, reverse=True):
         name = _printable(label)
         name = name if len(name) <= _MOST_NAME else f"{name[: _MOST_NAME - 1]}…"
         length = _LETTER * len(name)
         start = min(place + 4, _WIDTH - length - 8)
-        row = next((n for n, taken in enumerate(ends) if taken <= start), len(ends))
-        ends[row : row + 1] = [start + length + 8]
+        end = start + length + 8
+        below = [row for left, right, row in placed if left < end and start < right]
+        row = 1 + max(below, default=-1)
+        placed.append((min(start, place), end, row))
         yield place, start, row, name
 
 
@@ -185,8 +196,19 @@ def _roof_names(roofs: list[tuple[float, int, str]]) -> Iterator[str]:
         yield _text(x + 16, place + 4, name)
 
 
-def _powers(low: float, high: float) -> range:
-    return range(math.ceil(math.log10(low)), math.floor(math.log10(high)) + 1)
+def _ticks(low: float, high: float) -> list[float]:
+    """Return powers of ten in a range; where these are too few, also twice and five times them."""
+    powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
+    for steps in ((1,), (1, 2, 5)):
+        ticks = [step * 10.0**power for power in powers for step in steps]
+        ticks = [tick for tick in ticks if low <= tick <= high]
+        if len(ticks) >= _FEWEST_TICKS:
+            break
+    return ticks
+
+
+def _number(value: float) -> str:
+    return f"{value:,.0f}" if value >= 1 else f"{value:g}"
 
 
 def _text(x: float, y: float, text: str, anchor: str = "start") -> str:
