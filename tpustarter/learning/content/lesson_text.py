@@ -57,9 +57,16 @@ class _RenderState:
 
 
 def render_lesson(
-    lesson: Lesson, progress: LessonProgress, following: str | None = None
+    lesson: Lesson, progress: LessonProgress, following: str | None = None, *, setup: str = ""
 ) -> Iterator[str]:
-    """Yield a lesson as lines of text, with the learner's progress and the next lesson."""
+    """Yield a lesson as lines of text, with the learner's progress and the next lesson.
+
+    Args:
+        lesson: The lesson.
+        progress: The learner's progress in it.
+        following: The id of the next lesson, if there is one.
+        setup: A sentence on the set-up without which its blocks are skipped, or "".
+    """
     state = _RenderState(lesson.path.parent, lesson)
     yield from _render_head(lesson)
     parts, fold = parse_lesson(lesson), ""
@@ -86,6 +93,15 @@ def render_lesson(
         yield from ("", f"Your turn, {name}:")
         yield from _render_markdown(answer.text, state)
     yield from _render_glossary(state)
+    yield from _render_next_commands(lesson, parts, following, setup)
+
+
+def _render_next_commands(
+    lesson: Lesson, parts: list[LessonPart], following: str | None, setup: str
+) -> Iterator[str]:
+    """Yield the commands that follow a lesson, its set-up first."""
+    if setup:
+        yield from ("", *wrap(setup, "", ""))
     if any(part.block for part in parts):
         yield from ("", f"Run its blocks here: tpustarter learn {lesson.id} --run")
     for name in lesson.exercise_names:

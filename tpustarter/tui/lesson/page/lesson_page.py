@@ -14,13 +14,14 @@ from textual.signal import Signal
 from textual.widget import Widget
 from textual.widgets import Collapsible, TextArea
 
+from tpustarter.setup.environment.needed_setups import NeededSetup
 from tpustarter.tui.app.messages import ProgressSaved
 from tpustarter.tui.kit.follow_output import OutputFollower
 from tpustarter.tui.lesson.block.block import BlockResized, BlockView
 from tpustarter.tui.lesson.opened_lesson import OpenedLesson
 from tpustarter.tui.lesson.page import page_scrolling
 from tpustarter.tui.lesson.page.folded_parts import FoldedPart
-from tpustarter.tui.lesson.page.lesson_end import LessonEndView
+from tpustarter.tui.lesson.page.lesson_end import LessonEndView, SetupLookedFor
 from tpustarter.tui.lesson.page.lesson_widgets import KeyHint, make_widgets
 from tpustarter.tui.lesson.page.question import QuestionView
 from tpustarter.tui.terminal.app_internals import AnyScreen
@@ -300,6 +301,15 @@ class LessonPage(VerticalScroll):
         return self._ending is not None and self._ending.has_open_exercise
 
     @property
+    def needed_setup(self) -> NeededSetup | None:
+        """The set-up without which all blocks are skipped, or None."""
+        return self._ending.needed if self._ending and self.views else None
+
+    @property
+    def needs_setup(self) -> bool:
+        return self.needed_setup is not None
+
+    @property
     def is_done(self) -> bool:
         return self._ending is not None and self._ending.is_done
 
@@ -321,6 +331,12 @@ class LessonPage(VerticalScroll):
 
     def action_page_up(self) -> None:
         self.scroll_page_up(animate=False)
+
+    def on_setup_looked_for(self, message: SetupLookedFor) -> None:
+        """Hide the sentences about a set-up once it is done."""
+        message.stop()
+        for hint in self.query(KeyHint):
+            hint.display = message.is_needed or not hint.is_about_setup
 
     def update_end_panel(self) -> None:
         """Update the panel at the lesson's end. A worker thread may call this."""
