@@ -85,21 +85,22 @@ class LessonPage(VerticalScroll):
 
     @property
     def fold_to_open(self) -> FoldedPart | None:
-        """The fold that `o` toggles: the first one in view, or else the marked task's answer.
+        """The fold that `o` toggles: the first one in view, or else the marked task's hint.
 
         Closed folds come before open ones.
         """
         folds = [fold for fold in self._folds if self.region.overlaps(fold.region)]
         closed = [fold for fold in folds if fold.collapsed]
-        below = [self.marked_block.answer] if self.marked_block and self.marked_block.answer else []
-        return next(iter([*closed, *folds, *below]), None)
+        marked = self.marked_block
+        below = [marked.next_help, *marked.help_folds] if marked else []
+        return next(filter(None, [*closed, *folds, *below]), None)
 
     @on(Collapsible.Toggled)
     def show_folded(self, event: Collapsible.Toggled) -> None:
         """Scroll to an opened fold, and update the task whose answer it contains."""
         for view in self.views:
-            if view.answer is event.collapsible:
-                view.update_answer_hint()
+            if event.collapsible in view.help_folds:
+                view.update_next_help()
         if not event.collapsible.collapsed:
             self.stop_following()
             self.call_after_refresh(event.collapsible.scroll_visible, animate=False)

@@ -8,7 +8,7 @@ from itertools import groupby
 from textual.widget import Widget
 from textual.widgets import Static
 
-from tpustarter.learning.content.blocks import LessonPart
+from tpustarter.learning.content.blocks import ANSWER, HINT, LessonPart
 from tpustarter.learning.progress.lesson_progress import QuizRecord
 from tpustarter.tui.kit.markdown_text import LessonText
 from tpustarter.tui.kit.safe_text import plain_source
@@ -46,8 +46,8 @@ def make_widgets(opened: OpenedLesson, platform: str) -> Iterator[Widget]:
             kinds.append(piece.kind)
         if fold:
             folded = FoldedPart(fold, *widgets)
-            if isinstance(last, BlockView) and folded.is_answer:
-                last.answer = folded
+            if isinstance(last, BlockView) and fold in (HINT, ANSWER):
+                last.help_folds.append(folded)
             yield folded
         else:
             yield from widgets
