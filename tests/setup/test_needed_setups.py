@@ -1,4 +1,4 @@
-"""The set-ups that lessons need: which, for how many lessons, and whether a Python here has them."""
+"""The set-ups that lessons need, for how many of them, and whether a Python here does without."""
 
 from __future__ import annotations
 
