@@ -66,6 +66,19 @@ def make_two(folder: Path, first: str, second: str = "") -> Path:
     return folder
 
 
+def test_path_and_lesson_name_the_setup_they_need(tmp_path: Path) -> None:
+    """With the command; a lesson that can run names none."""
+    folder = make_two(tmp_path, fence("print(1)", "1"))
+    without = learn("made/sample", lessons=folder).stdout
+    make_lesson(folder, fence("print(1)", "1"), needs='{torch_xla: "2.9"}')
+    texts = [
+        learn(*arguments, lessons=folder).stdout
+        for arguments in (["--path", "laptop"], ["made/sample"], ["made/sample", "--run"])
+    ]
+
+    assert [False, True, True, True] == ["setup pytorch-xla" in text for text in (without, *texts)]
+
+
 @pytest.mark.parametrize("lesson", KINDS)
 def test_lesson_of_each_kind_runs_as_described(lesson: str) -> None:
     """On eight virtual CPU devices; `tests/content` runs the others."""

@@ -40,6 +40,15 @@ print(42)
 
 After.
 """
+HINT = """\
+<details><summary>Hint</summary>
+
+Six times seven.
+
+</details>
+
+"""
+HINTED = TRY.replace("<details>", f"{HINT}<details>", 1)
 FIGURE = """\
 ![Two devices side by side.](../figures/two.svg)
 
@@ -285,3 +294,27 @@ def test_path_has_stages_and_inherits_those_of_another(tmp_path: Path) -> None:
         laptop.stages
     )
     assert ("a/zero", "a/half", "a/one", "a/two", "a/three", "a/four") == laptop.lessons
+
+
+def test_hints_and_answers_are_printed_at_the_end(tmp_path: Path) -> None:
+    """One can think first, and reads the hint before the answer."""
+    lesson = make_lesson(tmp_path, HINTED)
+    lines = list(lesson_text.render_lesson(lesson, lesson_progress.LessonProgress()))
+    places = [lines.index(line) for line in ("After.", "Six times seven.", "It is known.")]
+
+    assert sorted(places) == places
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (TRY, False),
+        (HINTED, True),
+        (HINTED.replace(HINT, "").replace("After.", f"{HINT}After."), False),
+    ],
+)
+def test_linter_asks_for_one_hint(text: str, expected: bool, tmp_path: Path) -> None:
+    """A task has a hint, above its answer."""
+    found = lesson_mistakes.lint_lessons([make_lesson(tmp_path, text)], set())
+
+    assert expected == (not [one for one in found if "the task `turn`" in one])

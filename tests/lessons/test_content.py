@@ -15,6 +15,7 @@ from tpustarter.cli import COMMANDS
 from tpustarter.core import content, locations
 from tpustarter.core.content import Check, Lesson
 from tpustarter.core.problem import ExitCode, Problem
+from tpustarter.learning.content.blocks import list_blocks
 from tpustarter.learning.content.paths import read_paths
 
 SAMPLES = TESTS / "samples" / "checks"
@@ -103,6 +104,22 @@ def test_linter_finds_no_problem() -> None:
     done = learn("--lint")
 
     assert 0 == done.returncode, done.stdout
+
+
+def find_old_spellings(lesson: Lesson) -> list[str]:
+    """Return the imports of a sharding or a spec that `jax.P` and `jax.NamedSharding` replace."""
+    code = "\n".join(block.code + (block.answer or "") for block in list_blocks(lesson))
+    return re.findall(r"jax\.sharding(?:\.| import )(?:NamedSharding|PartitionSpec)", code)
+
+
+def test_old_spelling_is_for_old_jax_alone() -> None:
+    """A lesson that needs JAX 0.10 writes `jax.P`; those that run on 0.6.2 can't."""
+    lessons = content.read_lessons()
+    old = {lesson.id for lesson in lessons if find_old_spellings(lesson)}
+    new = {lesson.id for lesson in lessons if lesson.frameworks.get("jax", "")}
+
+    assert {"jax/how-fast"} <= old
+    assert set() == old & new
 
 
 def test_the_index_on_github_lists_every_lesson(request: pytest.FixtureRequest) -> None:

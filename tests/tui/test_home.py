@@ -105,6 +105,25 @@ def test_first_start_asks_for_path_and_remembers_choice(tmp_path: Path) -> None:
     run(journey)
 
 
+def test_path_names_missing_setup_and_its_size(tmp_path: Path) -> None:
+    """Home says it at the start of the path, and the list of paths adds the command."""
+    write_lessons(tmp_path / "lessons", one=HELLO, two=HELLO)
+    file = tmp_path / "lessons/start/0002-two.md"
+    needs_torch = file.read_text().replace("needs: {}", 'needs: {torch_xla: "2.9"}')
+
+    async def journey() -> None:
+        async with tutor(tmp_path, lessons={"one": HELLO, "two": HELLO}, size=(120, 40)) as pilot:
+            assert "4.2 GB" not in on_screen(pilot.app)
+            file.write_text(needs_torch)
+            await press(pilot, "l", "escape")  # which reads the lessons again
+            assert "4.2 GB" in on_screen(pilot.app)
+            seen = await press(pilot, "p")
+            assert "setup pytorch-xla" in seen
+            assert "4.2 GB" in seen
+
+    run(journey)
+
+
 @pytest.mark.parametrize("size", [(80, 34), (120, 35), (200, 50)])
 def test_all_paths_are_in_sight(size: tuple[int, int], tmp_path: Path) -> None:
     """Beside them stands who the marked one is for: ten sentences more would hide the last."""

@@ -21,6 +21,7 @@ from tpustarter.tui.kit.row_list import Row, RowList
 from tpustarter.tui.kit.text_layout import HangingText
 from tpustarter.tui.lesson import lesson_keys
 from tpustarter.tui.lesson.available_actions import EnterAction
+from tpustarter.tui.lesson.page.lesson_widgets import KeyHint
 from tpustarter.tui.lesson.screen import LessonRunScreen
 from tpustarter.tui.setup.environment_screen import EnvironmentSetupScreen
 
@@ -353,6 +354,75 @@ def test_unrunnable_block_shows_output_and_remedy(
             assert "torch_xla is not installed in" in seen
             assert "tpustarter setup pytorch-xla" in " ".join(seen.split())
             assert "┊ hello you" in seen
+
+    run(journey)
+
+
+def test_lesson_without_framework_offers_setup_first(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In the key line, at the end, and until the set-up is done."""
+    monkeypatch.chdir(tmp_path)
+
+    async def journey() -> None:
+        async with tutor(tmp_path, lessons={"t": HELLO}, size=(80, 40)) as pilot:
+            file = tmp_path / "lessons" / "start" / "0001-t.md"
+            file.write_text(file.read_text().replace("needs: {}", 'needs: {torch_xla: "2.9"}'))
+            await press(pilot, "enter")
+            screen = pilot.app.screen
+            assert isinstance(screen, LessonRunScreen)
+            assert screen._page.needed_setup
+            assert "pytorch-xla" == screen._page.needed_setup.profile.name
+            await press(pilot, "end")
+            await press(pilot, "s")
+            assert isinstance(pilot.app.screen, EnvironmentSetupScreen)
+            await press(pilot, "escape")
+            make_python(tmp_path / ".venv", torch="2.9.0", torch_xla="2.9.0")
+            screen._page.update_end_panel()
+            await until(pilot, lambda: not screen._page.needed_setup)
+            assert [False] == [one.display for one in screen.query(KeyHint) if one.is_about_setup]
+
+    run(journey)
+
+
+HINTED = """# Sum
+
+```python try id=turn
+print(1)  # change this line
+```
+
+```output of=turn
+2
+```
+
+<details><summary>Hint</summary>
+
+It is one more.
+
+</details>
+
+<details><summary>Answer</summary>
+
+```python answer of=turn
+print(2)
+```
+
+</details>
+"""
+
+
+def test_hint_opens_before_answer(tmp_path: Path) -> None:
+    """The same key opens the hint, and then the answer."""
+
+    async def journey() -> None:
+        async with tutor(tmp_path, lessons={"t": HINTED}, size=(80, 40)) as pilot:
+            await press(pilot, "enter")
+            [view] = pilot.app.screen._page.views
+            opened: list[list[str]] = []
+            for _ in range(2):
+                await press(pilot, "o")
+                opened.append([one.summary for one in view.help_folds if not one.collapsed])
+            assert [["Hint"], ["Hint", "Answer"]] == opened
 
     run(journey)
 

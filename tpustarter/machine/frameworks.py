@@ -309,8 +309,9 @@ def is_too_old(name: str, version: str, oldest: str = "") -> bool:
     """
     match = re.match(r"\d+(\.\d+)*", version)
     oldest = oldest or (FRAMEWORKS[name].oldest if name in FRAMEWORKS else "0")
-    return match is not None and _numbers(match[0]) < _numbers(oldest)
+    return match is not None and parse_version(match[0]) < parse_version(oldest)
 
 
-def _numbers(version: str) -> tuple[int, ...]:
-    return tuple(int(part) for part in version.split("."))
+def parse_version(version: str) -> tuple[int, ...]:
+    """Return the numbers of a version, to compare it with others; none for ""."""
+    return tuple(int(part) for part in version.split(".") if part)

@@ -14,12 +14,11 @@ import time
 
 import configs
 import corpus
-import grain
 import input_pipeline
 import jax
 import numpy as np
-import orbax.checkpoint as ocp
 import training
+from orbax.checkpoint import v1 as ocp
 
 STEPS = 24
 SAVE_EVERY = 5
@@ -40,11 +39,15 @@ def main(folder, *, with_data):
     batches = input_pipeline.dataset(train, config.length, 16)
     iterator = iter(batches.to_iter_dataset())
 
-    options = ocp.CheckpointManagerOptions(max_to_keep=2)
-    with ocp.CheckpointManager(folder, options=options) as manager:
-        step = manager.latest_step() or 0
-        if step:
-            state = restore(manager, step, state, iterator, with_data)
+    with open_run(folder) as checkpointer:
+        step = 0
+        if checkpointer.latest is not None:
+            wanted = {"state": state, "data": iterator}
+            if not with_data:
+                del wanted["data"]
+            saved = checkpointer.load_checkpointables(None, wanted)
+            state, iterator = saved["state"], saved.get("data", iterator)
+            step = checkpointer.latest.step
             print("resumed after", step, flush=True)
         while step < STEPS and not told_to_stop.is_set():
             batch = jax.device_put(next(iterator), jax.P("data"))
@@ -54,27 +57,24 @@ def main(folder, *, with_data):
             step += 1
             print("step", step, float(metrics["loss"]).hex(), flush=True)
             time.sleep(PAUSE_S)
-            if step % SAVE_EVERY == 0 or told_to_stop.is_set():
-                save(manager, step, state, iterator)
+            checkpointer.save_checkpointables_async(
+                step,
+                {"state": state, "data": iterator},
+                force=told_to_stop.is_set(),
+            )
     print("hash", hash_of(state["params"]))
 
 
-def save(manager, step, state, iterator):
-    """Save everything that the next step depends on, in the background."""
-    items = ocp.args.Composite(
-        state=ocp.args.StandardSave(state),
-        data=grain.checkpoint.CheckpointSave(iterator),
+def open_run(folder):
+    """Return the checkpoints of a run, of which it keeps the newest two."""
+    when = ocp.training.save_decision_policies
+    which = ocp.training.preservation_policies
+    return ocp.training.Checkpointer(
+        folder,
+        save_decision_policy=when.FixedIntervalPolicy(SAVE_EVERY),
+        preservation_policy=which.LatestN(2),
+        cleanup_tmp_directories=True,
     )
-    manager.save(step, args=items)
-
-
-def restore(manager, step, state, iterator, with_data):
-    """Return the saved state, and set the iterator to its position."""
-    items = {"state": ocp.args.StandardRestore(state)}
-    if with_data:
-        items["data"] = grain.checkpoint.CheckpointRestore(iterator)
-    saved = manager.restore(step, args=ocp.args.Composite(**items))
-    return saved["state"]
 
 
 def hash_of(tree):

@@ -19,6 +19,7 @@ from tpustarter.text.terminal import cut_text, escape_text, wrap
 
 if TYPE_CHECKING:
     from tpustarter.learning.progress.path_progress import PathPart, PathProgress
+    from tpustarter.setup.environment.needed_setups import NeededSetup
 
 _BEFORE_ID, _ID, _TITLE = 8, 29, 32
 """Column widths of the mark with its spaces, the id and the title."""
@@ -109,6 +110,8 @@ class _LessonListing:
         on_path = [self._lessons[name] for name in progress.whole.lessons]
         if achieved := solved_exercises.describe_achievements(on_path, self._records):
             yield achieved
+        for setup in self._find_setups(on_path):
+            yield from wrap(format_commands(setup.describe(len(on_path))))
         yield ""
         for number, stage in enumerate(progress.stages):
             is_here = number == progress.current
@@ -120,6 +123,13 @@ class _LessonListing:
                 for name in stage.lessons:
                     yield from self._lesson_lines(name, progress.next, indent)
         yield ""
+
+    def _find_setups(self, lessons: Iterable[Lesson]) -> list[NeededSetup]:
+        from tpustarter.machine import host
+        from tpustarter.setup.environment import needed_setups
+
+        here = needed_setups.find_lesson_pythons(host.Machine())
+        return needed_setups.find_needed_setups(lessons, here)
 
     def by_track(self, lessons: Collection[Lesson], prefix: str) -> Iterator[str]:
         tracks: dict[str, list[Lesson]] = {}

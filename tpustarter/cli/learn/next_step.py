@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import click
@@ -11,11 +12,13 @@ from tpustarter.core import content
 from tpustarter.core.content import Lesson
 from tpustarter.core.problem import Problem
 from tpustarter.learning.content.paths import LessonPath, read_paths
+from tpustarter.text.invocation import format_commands
 from tpustarter.text.terminal import escape_text, wrap
 
 if TYPE_CHECKING:
     from tpustarter.learning.content.exercises import Exercise
     from tpustarter.learning.progress.lesson_summary import NextLearningStep
+    from tpustarter.setup.environment.needed_setups import NeededSetup
 
 
 def find_learning_path(paths: list[LessonPath]) -> LessonPath | None:
@@ -26,6 +29,15 @@ def find_learning_path(paths: list[LessonPath]) -> LessonPath | None:
     machine = host.Machine()
     on_tpu = host.guess_platform(machine) == "tpu"
     return course.find_path_to_follow(paths, on_tpu=on_tpu, env=machine.env)
+
+
+def make_setup_finder() -> Callable[[Lesson], NeededSetup | None]:
+    """Return a function that finds the set-up without which a lesson's blocks are skipped."""
+    from tpustarter.machine import host
+    from tpustarter.setup.environment import needed_setups
+
+    here = needed_setups.find_lesson_pythons(host.Machine())
+    return lambda lesson: needed_setups.find_setup_for_lesson(lesson, here)
 
 
 def print_end_of_run(lesson: Lesson, *, all_passed: bool) -> None:
@@ -42,6 +54,8 @@ def print_end_of_run(lesson: Lesson, *, all_passed: bool) -> None:
     _say(end.headline)
     for sentence in end.still_open:
         echo_lines(wrap(escape_text(f"{sentence}."), "  "))
+    if needed := make_setup_finder()(lesson):
+        _say(format_commands(needed.describe_for_lesson()))
     if all_passed:
         if not end.is_done:  # a question or a task is open
             echo_lines(

@@ -113,6 +113,10 @@ class Figure:
     """Line number of the image in the lesson's file."""
 
 
+HINT, ANSWER = "Hint", "Answer"
+"""The summaries of the two folds below a task, in this order."""
+
+
 @dataclass(frozen=True)
 class LessonPart:
     """One element of a lesson's page: Markdown, a code block, a quiz, a figure or a hint."""

@@ -17,7 +17,14 @@ from typing import TYPE_CHECKING
 from tpustarter.core import locations
 from tpustarter.core.content import Lesson
 from tpustarter.learning.content import code_files
-from tpustarter.learning.content.blocks import Block, Figure, LessonPart, parse_lesson
+from tpustarter.learning.content.blocks import (
+    ANSWER,
+    HINT,
+    Block,
+    Figure,
+    LessonPart,
+    parse_lesson,
+)
 from tpustarter.learning.content.markdown import heading_anchor, parse_tokens
 from tpustarter.learning.content.quiz import Quiz
 from tpustarter.learning.progress.lesson_progress import LessonProgress
@@ -57,15 +64,22 @@ class _RenderState:
 
 
 def render_lesson(
-    lesson: Lesson, progress: LessonProgress, following: str | None = None
+    lesson: Lesson, progress: LessonProgress, following: str | None = None, *, setup: str = ""
 ) -> Iterator[str]:
-    """Yield a lesson as lines of text, with the learner's progress and the next lesson."""
+    """Yield a lesson as lines of text, with the learner's progress and the next lesson.
+
+    Args:
+        lesson: The lesson.
+        progress: The learner's progress in it.
+        following: The id of the next lesson, if there is one.
+        setup: A sentence on the set-up without which its blocks are skipped, or "".
+    """
     state = _RenderState(lesson.path.parent, lesson)
     yield from _render_head(lesson)
     parts, fold = parse_lesson(lesson), ""
-    folded_answers = _answers(parts)
+    hints, folded_answers = (_find_task_folds(parts, fold) for fold in (HINT, ANSWER))
     for part in parts:
-        if any(part is answer for _, answer in folded_answers):
+        if any(part is shown_later for _, shown_later in (*hints, *folded_answers)):
             continue
         if part.fold != fold:
             fold = part.fold
@@ -78,6 +92,11 @@ def render_lesson(
             yield from _render_question(part.quiz)
         else:
             yield from _render_markdown(part.text, state)
+    if hints:
+        yield from ("", "Section: Hints")
+    for name, hint in hints:
+        yield from ("", f"Your turn, {name}:")
+        yield from _render_markdown(hint.text, state)
     quizzes = [part.quiz for part in parts if part.quiz]
     if quizzes or folded_answers:
         yield from ("", "Section: Answers")
@@ -86,6 +105,15 @@ def render_lesson(
         yield from ("", f"Your turn, {name}:")
         yield from _render_markdown(answer.text, state)
     yield from _render_glossary(state)
+    yield from _render_next_commands(lesson, parts, following, setup)
+
+
+def _render_next_commands(
+    lesson: Lesson, parts: list[LessonPart], following: str | None, setup: str
+) -> Iterator[str]:
+    """Yield the commands that follow a lesson, its set-up first."""
+    if setup:
+        yield from ("", *wrap(setup, "", ""))
     if any(part.block for part in parts):
         yield from ("", f"Run its blocks here: tpustarter learn {lesson.id} --run")
     for name in lesson.exercise_names:
@@ -101,16 +129,19 @@ def _render_head(lesson: Lesson) -> Iterator[str]:
         yield from wrap(line, "", "  ")
 
 
-def _answers(parts: list[LessonPart]) -> list[tuple[str, LessonPart]]:
-    """Return the folded text that follows each task, with the block's name.
+def _find_task_folds(parts: list[LessonPart], fold: str) -> list[tuple[str, LessonPart]]:
+    """Return the hint or the answer below each task, with the block's name.
 
-    It is moved to the end, like the answers to questions, so that the reader can think first.
+    They are moved to the end, like the answers to questions, so that the reader can think first.
     """
-    answers: list[tuple[str, LessonPart]] = []
-    for before, part in pairwise(parts):
-        if before.block and before.block.is_try and part.fold and part.kind == "markdown":
-            answers.append((f"{before.block.name}{before.block.id_in_brackets}", part))
-    return answers
+    found: list[tuple[str, LessonPart]] = []
+    task = None
+    for part in parts:
+        if part.fold not in (HINT, ANSWER):
+            task = part.block if part.block and part.block.is_try else None
+        elif task and part.fold == fold and part.kind == "markdown":
+            found.append((f"{task.name}{task.id_in_brackets}", part))
+    return found
 
 
 def _render_block(block: Block, status: str | None) -> Iterator[str]:

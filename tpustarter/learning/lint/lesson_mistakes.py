@@ -24,7 +24,7 @@ from tpustarter.learning.content import (
     library_choice,
     tutorial_claims,
 )
-from tpustarter.learning.content.blocks import list_blocks
+from tpustarter.learning.content.blocks import ANSWER, HINT, list_blocks, parse_lesson
 from tpustarter.learning.content.markdown import (
     find_links,
     list_anchors,
@@ -197,6 +197,7 @@ def _lint_blocks(lesson: Lesson) -> Complaints:
         yield 1, problem.full_text
         return
     yield from block_names.find_unavailable_names(blocks)
+    yield from _lint_hints(lesson)
     for block in blocks:
         if block.expected_on("cpu") is None:
             yield block.line, f"the block `{block.id}` has no output for `any` or `cpu`"
@@ -207,6 +208,21 @@ def _lint_blocks(lesson: Lesson) -> Complaints:
                 yield expected.line, f"{message}, expected `*{prefix}:*`, or more words, above it"
         for what in _lint_imports(lesson, block.code):
             yield block.line, f"the block `{block.id}` {what}"
+
+
+def _lint_hints(lesson: Lesson) -> Complaints:
+    """Yield each task without exactly one hint between it and its answer."""
+    task, folds = None, list[str]()
+    for part in parse_lesson(lesson):
+        if part.block and part.block.is_try:
+            task, folds = part.block, []
+        elif task and part.fold:
+            folds.append(part.fold)
+        if task and part.fold == ANSWER:
+            if folds != [HINT, ANSWER]:
+                what = f"`<details><summary>{HINT}</summary>`"
+                yield task.line, f"the task `{task.id}` has no {what} alone above its answer"
+            task = None
 
 
 def _lint_code(lesson: Lesson) -> Complaints:

@@ -82,7 +82,7 @@ def _find_missing(
 ) -> BlockedFramework | None:
     folder, env, shown_path = Path.cwd(), machine.env, target.get("shown", "")
     prefix, installed = chosen.path.parents[1], dict(target.get("frameworks", {}))
-    usable = [python for python in others if _can_run(lesson, python)]
+    usable = [python for python in others if can_run(lesson, python)]
     hint = ""
     if usable:
         command = f"tpustarter learn {lesson.id} --run --python"
@@ -122,7 +122,7 @@ def _find_too_few(lesson: Lesson, device_plan: FrameworkPlan) -> BlockedFramewor
     )
 
 
-def _can_run(lesson: Lesson, python: Interpreter) -> bool:
+def can_run(lesson: Lesson, python: Interpreter) -> bool:
     """Return whether a Python has one of the lesson's frameworks in a recent enough version."""
     installed = python.frameworks
     return any(

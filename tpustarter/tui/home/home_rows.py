@@ -68,12 +68,30 @@ def next_step_rows(
         yield Row("next", "> Make an environment with the newest JAX", "3 min", _note(text))
     elif lesson and progress:
         note = _note(escape_text(_place(known, progress, lesson.id)))
+        for sentence in _describe_setups(known, facts, progress):
+            note = (*note, HangingText("  ", style_sentence(sentence).stylize_before("$muted")))
         yield Row("next", f"> {escape_text(lesson.title)}", format_minutes(lesson), note, hang=2)
     else:
         yield _last_row(known, progress)
     yield from _tpu_rows(known)
     for line in known.trouble.splitlines():
         yield Row(None, HangingText("", style_sentence(line)))
+
+
+def _describe_setups(
+    known: Course, facts: MachineFacts | None, progress: PathProgress
+) -> Iterator[str]:
+    """Yield a sentence on each set-up that a path lacks, at its start and where it is needed."""
+    if facts is None:
+        return
+    from tpustarter.setup.environment import needed_setups  # late, for a fast first paint
+
+    on_path = [known.lessons[name] for name in progress.whole.lessons]
+    here = needed_setups.LessonPythons(facts.candidates, on_tpu=facts.on_tpu)
+    for setup in needed_setups.find_needed_setups(on_path, here):
+        is_next = progress.next in setup.blocked
+        if setup.blocked and (is_next or not progress.whole.is_begun):
+            yield f"{setup.describe_briefly(len(on_path))} `s` lists set-ups."
 
 
 def _last_row(known: Course, progress: PathProgress | None) -> Row:

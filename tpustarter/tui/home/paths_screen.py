@@ -13,6 +13,9 @@ from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import Static
 
+from tpustarter.learning.content.paths import list_lessons_on_path
+from tpustarter.setup.environment import needed_setups
+from tpustarter.setup.environment.needed_setups import LessonPythons
 from tpustarter.text import phrases
 from tpustarter.text.terminal import escape_text
 from tpustarter.tui.kit.page import Page
@@ -23,6 +26,7 @@ from tpustarter.tui.kit.text_layout import (
     StackedText,
     TextLine,
     status_word,
+    style_sentence,
 )
 
 if TYPE_CHECKING:
@@ -126,6 +130,7 @@ when you change.
         self._course, self._facts = course, facts
         if self.is_mounted and self.is_attached:
             self._show()
+            self._describe()
 
     @property
     def _paths(self) -> list[LessonPath]:
@@ -184,6 +189,7 @@ when you change.
         course = self._course
         stages = [stage for stage in course.find_path_progress(path).stages if stage.title]
         lines: list[LaidOutLines] = [HangingText("", Content.styled(escape_text(path.who), "bold"))]
+        lines += [HangingText("", style_sentence(text)) for text in self._needs(path)]
         is_beside = self.has_class("-beside")
         if stages and (is_beside or self.size.height >= HIGH):
             for stage in stages:
@@ -204,6 +210,17 @@ when you change.
             lines.append(HangingText("", escape_text(said)))
         self.query_one(SidePanel).show(StackedText(lines))
         self.set_area_title("about", path.title if is_beside else "")
+
+    def _needs(self, path: LessonPath) -> Iterator[str]:
+        """Yield the sentences about what a path needs, once the machine has been examined."""
+        if self._course and self._facts:
+            on_path = list_lessons_on_path(path, self._course.lessons.values())
+            here = LessonPythons(self._facts.candidates, on_tpu=self._facts.on_tpu)
+            for setup in needed_setups.find_needed_setups(on_path, here):
+                if self.has_class("-beside"):
+                    yield setup.describe(len(on_path))
+                elif setup.blocked:
+                    yield setup.describe_briefly(len(on_path))
 
     @on(RowList.OptionSelected)
     def take_row(self, event: RowList.OptionSelected) -> None:

@@ -95,7 +95,7 @@ def _weight(valid: Sequence[ActiveBinding], number: int) -> tuple[int, int]:
     """Return the sort key of a key's importance; keys that end something come first."""
     action = _action(valid[number])
     has_way_back = _has_way_back(valid)
-    if action in ("stop", "release"):
+    if action in ("stop", "release", "setup_first"):
         return 0, number
     if valid[number].binding.key in ("enter", "escape") or action in ("help", "setup"):
         return 1, number

@@ -20,6 +20,7 @@ class EnterAction(Enum):
     NEXT_OPEN = "next_open"
     EXERCISE = "exercise"
     NEXT_LESSON = "next_lesson"
+    SET_UP = "set_up"
 
 
 def choose_enter_action(page: LessonPage) -> EnterAction:
@@ -33,6 +34,8 @@ def choose_enter_action(page: LessonPage) -> EnterAction:
     if view is None or view.state.is_passable or not page.is_in_sight(view):
         if not page.is_at_end:
             return EnterAction.READ_ON
+        if page.needs_setup and not page.is_done:
+            return EnterAction.SET_UP
         if page.has_open and not page.is_done:
             return EnterAction.NEXT_OPEN
         return what_follows
@@ -76,6 +79,9 @@ def list_action_conditions(
     def can_go_on() -> bool:
         return bool(opened and opened.following) and not running
 
+    def can_set_up() -> bool:
+        return not running and not editing
+
     offers: dict[str, Callable[[], bool]] = {
         "leave_done": lambda: page.is_done_typing and not running,
         "wait": lambda: running,
@@ -102,7 +108,9 @@ def list_action_conditions(
         "no_question": lambda: page.question is None and page.has_open_question and not editing,
         "exercise": lambda: bool(opened and opened.exercises) and not running,
         "words": lambda: bool(opened and opened.refers),
-        "setup": lambda: bool(opened and opened.setups) and not running and not editing,
+        "setup": lambda: can_set_up() and bool(opened and opened.setups) and not page.needs_setup,
+        "setup_first": lambda: can_set_up() and page.needs_setup and not _sets_up(page),
+        "setup_too": lambda: can_set_up() and _sets_up(page),
     }
     return offers | ({"back": lambda: True} if editing else {})
 
@@ -134,9 +142,14 @@ def _leads_on(page: LessonPage) -> bool:
     return choose_enter_action(page) is EnterAction.NEXT_LESSON
 
 
+def _sets_up(page: LessonPage) -> bool:
+    return choose_enter_action(page) is EnterAction.SET_UP
+
+
 def _is_left_open(page: LessonPage) -> bool:
     """Return whether the reader is at the lesson's end while a task or exercise is open."""
     return page.is_at_end and choose_enter_action(page) in (
         EnterAction.NEXT_OPEN,
         EnterAction.EXERCISE,
+        EnterAction.SET_UP,
     )

@@ -34,8 +34,8 @@ its right answer, or a task.
 * A lesson is **done** when each of its blocks has printed what it should, also with a change of
   yours that prints more, its tasks have passed and its questions are answered right. `n` leaves
   what is open of it for later, and the lists then call it **read**. Exercises are counted apart.
-* **s** opens the plan of what the lesson sets up, where there is one. Nothing is run before you
-  have seen its commands.
+* **s** opens the plan of what the lesson sets up, or of what it needs and no Python here has.
+  Nothing is run before you have seen its commands.
 * A lesson opens where you left it, and **Home** goes to its beginning. **End** shows what is done,
   what is open, and which lesson is next.
 * The first block starts a **process**. The first line of the screen names it. `t` ends it, after
@@ -57,11 +57,18 @@ ENTER = {
         "exercise",
         "the first one of this lesson that is not solved; n leaves it for later",
     ),
+    EnterAction.SET_UP: ("set up first", "the plan of what this lesson needs; nothing is run yet"),
     EnterAction.NEXT_LESSON: ("next lesson", "the one that is next on your path"),
 }
 """The label and tooltip of Enter for each of its actions."""
 BINDINGS: list[BindingType] = [
     CTRL_C,
+    Binding(
+        "s",
+        "setup_first",
+        "set up first",
+        tooltip="tpustarter setup PROFILE, without which the blocks of this lesson are skipped",
+    ),
     Binding("1", "answer(1)", "answer", key_display="1, 2, ...", tooltip="by its number"),
     *(Binding(key, f"answer({key})", show=False) for key in "23456789"[: MOST - 1]),
     *(Binding(key, f"look_at({key})", show=False) for key in "123456789"[:MOST]),
@@ -99,6 +106,7 @@ BINDINGS: list[BindingType] = [
     Binding("o", "fold", "open, close", tooltip="an answer, or what else is folded"),
     Binding("w", "words", "words, links", tooltip="what the words mean, where links lead"),
     Binding("p", "exercise", "exercise", tooltip="tpustarter learn --exercise ID"),
+    Binding("s", "setup_too", show=False),
     Binding("s", "setup", "set up", tooltip="tpustarter setup PROFILE, which this lesson explains"),
 ]
 LATE = frozenset({"undo", "next"})

@@ -24,6 +24,8 @@ from tpustarter.learning.progress import (
 from tpustarter.learning.progress.drafts import BlockDraft
 from tpustarter.learning.progress.last_outputs import SavedOutput
 from tpustarter.learning.progress.lesson_summary import LessonSummary
+from tpustarter.setup.environment import needed_setups
+from tpustarter.setup.environment.needed_setups import NeededSetup
 from tpustarter.text import phrases
 from tpustarter.text.invocation import format_commands
 from tpustarter.tui.app.session import AppSession
@@ -38,6 +40,8 @@ SET_UP = (
     "Press s for the plan of the set-up {}, which this lesson explains. Nothing is run by that."
 )
 """Shown below the opening of a lesson whose header contains set-up steps."""
+NEEDED = "Press s for its plan, which runs nothing yet."
+"""Shown with the set-up without which all blocks of a lesson are skipped."""
 _TRY_IT = re.compile(r"^## Try it\n|^\[(Exercise: .+)\]\(exercises/([\w-]+)\.py\)$", re.MULTILINE)
 
 
@@ -65,6 +69,8 @@ class OpenedLesson:
     """The reason why saved drafts could not be read, or ""."""
     printed: dict[str, SavedOutput] = field(default_factory=dict[str, SavedOutput])
     """The last output of each block, keyed by block id."""
+    needed: NeededSetup | None = None
+    """The set-up without which all blocks were skipped when the lesson was opened."""
 
     @property
     def checks(self) -> list[str]:
@@ -75,6 +81,13 @@ class OpenedLesson:
     def setups(self) -> list[str]:
         """The set-up profiles whose steps the lesson explains."""
         return list(as_object(self.lesson.header.get("setups")))
+
+    @property
+    def setup_offer(self) -> str:
+        """The sentences on the needed set-up or else on those explained here; "" without any."""
+        if self.needed and self.has_blocks:
+            return format_commands(f"{self.needed.describe_for_lesson()} {NEEDED}")
+        return SET_UP.format(phrases.join_words(self.setups)) if self.setups else ""
 
     @property
     def next_exercise(self) -> Exercise | None:
@@ -102,13 +115,12 @@ class OpenedLesson:
                 yield replace(part, text=below)
 
     def _with_offer(self) -> Iterator[LessonPart]:
-        """Yield the parts, with a hint on the lesson's set-up below its opening."""
+        """Yield the parts, with a hint on a set-up below the opening."""
         first, *others = self.parts
         opening, heading, rest = first.text.partition("\n## ")
-        if self.setups and first.kind == "markdown":
+        if self.setup_offer and first.kind == "markdown":
             yield replace(first, text=opening)
-            offer = SET_UP.format(phrases.join_words(self.setups))
-            yield replace(first, kind="hint", text=offer)
+            yield replace(first, kind="hint", text=self.setup_offer)
             first = replace(first, text=f"## {rest}" if heading else "")
         yield first
         yield from others
@@ -165,6 +177,7 @@ def read_lesson(app: AppSession, lesson_id: str) -> OpenedLesson:
         typed,
         lost,
         last_outputs.read_outputs(lesson.id),
+        needed_setups.find_setup_for_lesson(lesson, needed_setups.find_lesson_pythons(app.machine)),
     )
 
 

@@ -154,6 +154,8 @@ class LessonRunScreen(LessonScreen):
                 self.action_exercise()
             case EnterAction.NEXT_LESSON:
                 self.action_next()
+            case EnterAction.SET_UP:
+                self.action_setup_first()
 
     def action_wait(self) -> None:
         if run := self._player.current_run:
@@ -348,6 +350,12 @@ class LessonRunScreen(LessonScreen):
     def action_setup(self) -> None:
         if self._opened:
             self.tutor.go.open_setup(*self._opened.setups)
+
+    def action_setup_first(self) -> None:
+        if needed := self._page.needed_setup:
+            self.tutor.go.open_setup(needed.profile.name)
+
+    action_setup_too = action_setup_first  # for when Enter does the same and is shown instead
 
     def action_words(self) -> None:
         if self._opened:

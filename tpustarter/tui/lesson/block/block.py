@@ -71,8 +71,8 @@ class BlockView(Vertical, can_focus=True):
         self._waiting = Content("")
         """The title in its frame while it runs."""
         self._printed = PrintedOutput(lambda: self.post_message(BlockResized(self, draws=False)))
-        self.answer: FoldedPart | None = None
-        """The fold with the lesson's answer, if the block is a task."""
+        self.help_folds: list[FoldedPart] = []
+        """The folds with the lesson's hint and answer, if the block is a task."""
 
     def compose(self) -> Iterable[Widget]:
         yield self.code
@@ -124,8 +124,13 @@ class BlockView(Vertical, can_focus=True):
         self.set_class(self.state.has_failed, "-fail")
         self._show_code()
 
-    def update_answer_hint(self) -> None:
-        """Update the hint about the answer after it was opened or closed."""
+    @property
+    def next_help(self) -> FoldedPart | None:
+        """The first of the folds with the hint and the answer that is closed, or else None."""
+        return next((fold for fold in self.help_folds if fold.collapsed), None)
+
+    def update_next_help(self) -> None:
+        """Update the sentence about the hint or the answer after one was opened or closed."""
         self._show_status()
 
     def end_edit(self) -> None:
@@ -271,5 +276,5 @@ class BlockView(Vertical, can_focus=True):
         return self.block.name
 
     def _words(self) -> BlockStatusText:
-        has_answer = self.answer is not None and self.answer.collapsed
-        return block_text.make_block_status_text(self.state, self._waiting, has_answer=has_answer)
+        fold = self.next_help.summary if self.next_help else ""
+        return block_text.make_block_status_text(self.state, self._waiting, next_help=fold)

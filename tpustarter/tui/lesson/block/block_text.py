@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from textual.content import Content
 
 from tpustarter.checking.results.results import UsedDevices
-from tpustarter.learning.content.blocks import Block
+from tpustarter.learning.content.blocks import ANSWER, HINT, Block
 from tpustarter.learning.run.block_results import BlockResult
 from tpustarter.learning.run.expected_output import NO_FURTHER, OutputDifference, list_missing_lines
 from tpustarter.text import phrases
@@ -24,8 +24,8 @@ _LABELS = {
     "skip": "skip",
     "notrun": "NOT RUN",
 }
-ANSWER, ANSWER_TYPING = "To see the answer, press o.", "To see the answer, press Esc, and then o."
-"""Shown when a task has not passed; the second text is for when the editor is open."""
+NEXT_HELP = {HINT: "For a hint, press", ANSWER: "To see the answer, press"}
+"""The start of a sentence for a task that has not passed, by the fold that is opened next."""
 STAYS = "It stays done, because it passed before."
 """Shown if a block has passed before, and its edited code omits a line of the lesson's output."""
 ENDED = {
@@ -65,14 +65,14 @@ class BlockStatusText:
 
 
 def make_block_status_text(
-    state: BlockState, waiting: Content, *, has_answer: bool
+    state: BlockState, waiting: Content, *, next_help: str
 ) -> BlockStatusText:
     """Return a block's status texts.
 
     Args:
         state: The block's state.
         waiting: The title while it runs.
-        has_answer: Whether the lesson's answer can be opened.
+        next_help: The fold that can be opened next, `HINT` or `ANSWER`; or else "".
     """
     result, code = state.result, state.code
     if state.is_busy:
@@ -85,7 +85,7 @@ def make_block_status_text(
         is_edited=code.is_edited,
         is_editing=code.is_editing,
         is_done=state.is_done,
-        has_answer=has_answer and not state.is_other_code,
+        next_help="" if state.is_other_code else next_help,
         shows_error=state.catches_error,
     )
     if state.is_other_code:  # keep showing the reason while the user fixes the code
@@ -144,7 +144,7 @@ def make_result_text(
     is_try: bool,
     is_edited: bool,
     is_editing: bool,
-    has_answer: bool,
+    next_help: str,
     is_done: bool,
     shows_error: bool,
 ) -> BlockStatusText:
@@ -155,7 +155,7 @@ def make_result_text(
         is_try: Whether the block is a task.
         is_edited: Whether the user has changed it.
         is_editing: Whether its editor is open, in which case letter keys type text.
-        has_answer: Whether the lesson's answer can be opened.
+        next_help: The fold that can be opened next, `HINT` or `ANSWER`; or else "".
         is_done: Whether the block has passed before.
         shows_error: Whether its expected output begins with an exception that it catches.
     """
@@ -173,8 +173,9 @@ def make_result_text(
         return BlockStatusText("pass", status_word("pass", "pass") + raises + where)
     if result.status in ("fail", "error") and is_try:
         first = "" if is_edited else f"; change it first{'' if is_editing else ', with e'}"
-        told = ANSWER_TYPING if is_editing else ANSWER
-        where_to_look = style_sentence(told) if has_answer else Content()
+        keys = "Esc, and then o" if is_editing else "o"
+        told = f"{NEXT_HELP[next_help]} {keys}." if next_help else ""
+        where_to_look = style_sentence(told)
         reason = tuple(_reason(result, is_task=True))
         title = status_word("warn", "not yet") + where + first
         return BlockStatusText(f"not yet{line}", title, reason, where_to_look)

@@ -7,23 +7,23 @@ from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import Collapsible, Static
 
-from tpustarter.learning.content.blocks import Figure
+from tpustarter.learning.content.blocks import ANSWER, HINT, Figure
 from tpustarter.text.terminal import escape_text
 from tpustarter.tui.kit import painted_drawings
 
-ANSWER = "Answer"
-"""The summary that lessons use for the folded answer to a task."""
+TITLES = {HINT: "A hint for the task above", ANSWER: "The answer to the task above"}
+"""The titles of the folds below a task, by the summaries that lessons use."""
 
 
 class FoldedPart(Collapsible):
     """A part that a key or a click opens, such as an answer."""
 
     def __init__(self, summary: str, *widgets: Widget) -> None:
-        self.is_answer = summary == ANSWER
-        self._summary = "The answer to the task above" if self.is_answer else escape_text(summary)
+        self.summary = summary
+        self._title = TITLES.get(summary) or escape_text(summary)
         super().__init__(
             *widgets,
-            title=f"{self._summary}  (o opens it)",
+            title=f"{self._title}  (o opens it)",
             classes="fold",
             collapsed_symbol=">",
             expanded_symbol="v",
@@ -34,7 +34,7 @@ class FoldedPart(Collapsible):
         self.collapsed = not self.collapsed
 
     def watch_collapsed(self, collapsed: bool) -> None:  # noqa: FBT001  Textual's signature
-        self.title = f"{self._summary}  (o {'opens' if collapsed else 'closes'} it)"
+        self.title = f"{self._title}  (o {'opens' if collapsed else 'closes'} it)"
 
 
 class FigureView(Vertical):

@@ -14,13 +14,14 @@ from textual.signal import Signal
 from textual.widget import Widget
 from textual.widgets import Collapsible, TextArea
 
+from tpustarter.setup.environment.needed_setups import NeededSetup
 from tpustarter.tui.app.messages import ProgressSaved
 from tpustarter.tui.kit.follow_output import OutputFollower
 from tpustarter.tui.lesson.block.block import BlockResized, BlockView
 from tpustarter.tui.lesson.opened_lesson import OpenedLesson
 from tpustarter.tui.lesson.page import page_scrolling
 from tpustarter.tui.lesson.page.folded_parts import FoldedPart
-from tpustarter.tui.lesson.page.lesson_end import LessonEndView
+from tpustarter.tui.lesson.page.lesson_end import LessonEndView, SetupLookedFor
 from tpustarter.tui.lesson.page.lesson_widgets import KeyHint, make_widgets
 from tpustarter.tui.lesson.page.question import QuestionView
 from tpustarter.tui.terminal.app_internals import AnyScreen
@@ -84,21 +85,22 @@ class LessonPage(VerticalScroll):
 
     @property
     def fold_to_open(self) -> FoldedPart | None:
-        """The fold that `o` toggles: the first one in view, or else the marked task's answer.
+        """The fold that `o` toggles: the first one in view, or else the marked task's hint.
 
         Closed folds come before open ones.
         """
         folds = [fold for fold in self._folds if self.region.overlaps(fold.region)]
         closed = [fold for fold in folds if fold.collapsed]
-        below = [self.marked_block.answer] if self.marked_block and self.marked_block.answer else []
-        return next(iter([*closed, *folds, *below]), None)
+        marked = self.marked_block
+        below = [marked.next_help, *marked.help_folds] if marked else []
+        return next(filter(None, [*closed, *folds, *below]), None)
 
     @on(Collapsible.Toggled)
     def show_folded(self, event: Collapsible.Toggled) -> None:
         """Scroll to an opened fold, and update the task whose answer it contains."""
         for view in self.views:
-            if view.answer is event.collapsible:
-                view.update_answer_hint()
+            if event.collapsible in view.help_folds:
+                view.update_next_help()
         if not event.collapsible.collapsed:
             self.stop_following()
             self.call_after_refresh(event.collapsible.scroll_visible, animate=False)
@@ -300,6 +302,15 @@ class LessonPage(VerticalScroll):
         return self._ending is not None and self._ending.has_open_exercise
 
     @property
+    def needed_setup(self) -> NeededSetup | None:
+        """The set-up without which all blocks are skipped, or None."""
+        return self._ending.needed if self._ending and self.views else None
+
+    @property
+    def needs_setup(self) -> bool:
+        return self.needed_setup is not None
+
+    @property
     def is_done(self) -> bool:
         return self._ending is not None and self._ending.is_done
 
@@ -321,6 +332,12 @@ class LessonPage(VerticalScroll):
 
     def action_page_up(self) -> None:
         self.scroll_page_up(animate=False)
+
+    def on_setup_looked_for(self, message: SetupLookedFor) -> None:
+        """Hide the sentences about a set-up once it is done."""
+        message.stop()
+        for hint in self.query(KeyHint):
+            hint.display = message.is_needed or not hint.is_about_setup
 
     def update_end_panel(self) -> None:
         """Update the panel at the lesson's end. A worker thread may call this."""

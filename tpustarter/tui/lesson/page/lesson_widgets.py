@@ -8,7 +8,7 @@ from itertools import groupby
 from textual.widget import Widget
 from textual.widgets import Static
 
-from tpustarter.learning.content.blocks import LessonPart
+from tpustarter.learning.content.blocks import ANSWER, HINT, LessonPart
 from tpustarter.learning.progress.lesson_progress import QuizRecord
 from tpustarter.tui.kit.markdown_text import LessonText
 from tpustarter.tui.kit.safe_text import plain_source
@@ -22,10 +22,12 @@ from tpustarter.tui.lesson.page.question import QuestionView
 class KeyHint(Static):
     """A line about a key, added to the lesson by the screen."""
 
-    def __init__(self, piece: LessonPart) -> None:
+    def __init__(self, piece: LessonPart, *, is_about_setup: bool = False) -> None:
         super().__init__(
             StackedText([style_sentence(piece.text).stylize_before("$muted")]), classes="hint"
         )
+        self.is_about_setup = is_about_setup
+        """True if it is about a set-up that the lesson needs, and goes once that is done."""
         self.exercise = piece.exercise
         """The name of the exercise that it leads to, or ""."""
 
@@ -44,8 +46,8 @@ def make_widgets(opened: OpenedLesson, platform: str) -> Iterator[Widget]:
             kinds.append(piece.kind)
         if fold:
             folded = FoldedPart(fold, *widgets)
-            if isinstance(last, BlockView) and folded.is_answer:
-                last.answer = folded
+            if isinstance(last, BlockView) and fold in (HINT, ANSWER):
+                last.help_folds.append(folded)
             yield folded
         else:
             yield from widgets
@@ -73,5 +75,6 @@ def _widget(
     if piece.figure:
         return FigureView(piece.figure)
     if piece.kind == "hint":
-        return KeyHint(piece)
+        is_about_setup = bool(opened.needed) and piece.text == opened.setup_offer
+        return KeyHint(piece, is_about_setup=is_about_setup)
     return LessonText(plain_source(piece.text), is_read=True)
