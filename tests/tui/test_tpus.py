@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 from google.cloud import tpu_v2
 
-from tests.support.cloud_app import PLACE, app_of, made, text_of
+from tests.support.cloud_app import PLACE, app_of, connecting, made, text_of
+from tests.support.cloud_runs import remember
 from tests.support.fake_cloud import NEVER, FakeCloud, Fault
 from tests.support.processes import HANG_S
 from tests.support.tutor import on_screen, press, run, settle, until
@@ -175,6 +176,7 @@ def test_waiting_request_survives_leaving_screen(cloud: FakeCloud, tmp_path: Pat
 def test_failed_request_is_explained(cloud: FakeCloud, tmp_path: Path) -> None:
     """Google's text, why that happens, what helps, and that it still holds its name."""
     made(cloud, "bert", "FAILED", (8, NO_CAPACITY))
+    remember(connecting(cloud)("my-project", cloud.clock), "bert")
 
     async def journey() -> None:
         async with app_of(cloud, tmp_path) as pilot:
