@@ -11,6 +11,8 @@ from tpustarter.machine import frameworks, installed_distributions
 NAMES = (
     *map(frameworks.spell_distribution, frameworks.DISTRIBUTIONS.values()),
     "torchax",
+    "tpu-inference",
+    "vllm-tpu",
     "scipy",
     "ml-dtypes",
 )

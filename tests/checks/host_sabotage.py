@@ -312,6 +312,25 @@ SABOTAGE: dict[str, list[Case]] = {
             lambda root: frameworks(root, JAX, JAXLIB, ("libtpu", "0.0.21", []), TORCH_XLA),
         ),
         (
+            "HOST-FRAMEWORKS-JAX-PIN",
+            "warn",
+            lambda root: frameworks(
+                root, JAX, JAXLIB, LIBTPU, ("tpu-inference", "0.32.0", ["jax==0.11.2"])
+            ),
+        ),
+        (
+            "HOST-FRAMEWORKS-TPU-INFERENCE-PIN",
+            "fail",
+            lambda root: frameworks(
+                root,
+                JAX,
+                JAXLIB,
+                LIBTPU,
+                ("tpu-inference", "0.31.0", []),
+                ("vllm-tpu", "0.32.0", ["tpu-inference==0.32.0"]),
+            ),
+        ),
+        (
             "HOST-FRAMEWORKS-NIGHTLY",
             "fail",
             lambda root: frameworks(root, JAX, JAXLIB, LIBTPU, ("libtpu-nightly", "0.1.dev1", [])),

@@ -12,11 +12,13 @@ import pytest
 from click.testing import CliRunner, Result
 from google.cloud import tpu_v2
 
+from tests.support.cloud_runs import remember
 from tests.support.damage import DAMAGES, damage
-from tests.support.fake_cloud import FakeClock, FakeCloud, Fault, serving
+from tests.support.fake_cloud import FakeClock, FakeCloud, Fault, channel, serving
 from tests.support.fake_remote import node
 from tpustarter.cli.tpu.command import VERBS, tpu
 from tpustarter.cloud.api import tpu_client
+from tpustarter.cloud.api.tpu_client import TpuClient
 from tpustarter.cloud.billing import ledger
 from tpustarter.cloud.trc import grant as trc_grant
 from tpustarter.cloud.trc.grant import Grant, GrantAllowance
@@ -165,16 +167,24 @@ def test_leftovers_are_shown_and_deleted(cloud: FakeCloud) -> None:
     """Only what never becomes a TPU again goes; without any, that is no error."""
     add_node(cloud, "taken", "PREEMPTED")
     add_node(cloud, "mine", "READY")
+    cloud.nodes[f"projects/my-project/locations/{ZONE}/nodes/taken"].create_time = cloud.clock.now()
+    remember(TpuClient("my-project", channel=channel(cloud)), "taken")
+    add_node(cloud, "theirs", "PREEMPTED")
     listed = run("list")
     deleted = run("delete", "--leftovers", "--yes")
     again = run("delete", "--leftovers", "--yes")
 
     assert "1 leftover takes up its name and quota" in listed.stdout
     assert 0 == deleted.exit_code, deleted.exception
-    assert ["mine"] == [name.rpartition("/")[2] for name in cloud.nodes]
+    assert ["mine", "theirs"] == [name.rpartition("/")[2] for name in cloud.nodes]
+    assert 0 == again.exit_code
+    named = f"tpustarter tpu delete theirs --zone {ZONE} --api cloud-tpu"
+    assert [1, 1] == [one.stdout.count(named) for one in (deleted, again)]
+    assert 0 == run(*named.split()[2:], "--yes").exit_code
+    last = run("delete", "--leftovers", "--yes")
     assert (0, "Nothing is left over, and no name or quota is taken up by an old request.\n") == (
-        again.exit_code,
-        again.stdout,
+        last.exit_code,
+        last.stdout,
     )
 
 

@@ -21,6 +21,7 @@ from tests.support.metrics_server import gauges, hostile, serve
 from tests.support.terminal import terminal
 from tests.watch.test_situations import make_reading
 from tpustarter.machine import host
+from tpustarter.slices.slice_watch import WatchedSlice
 from tpustarter.text.terminal import WIDTH
 from tpustarter.watch import watch_document
 from tpustarter.watch.reading import read_tpu
@@ -45,7 +46,7 @@ def watched(*options: object) -> subprocess.CompletedProcess[str]:
 
 def test_schema_is_made_of_types(pytestconfig: pytest.Config) -> None:
     """Written anew with `--golden`."""
-    text = json.dumps(watch_document.make_schema(), indent=2) + "\n"
+    text = json.dumps(watch_document.make_schema(WatchedSlice), indent=2) + "\n"
     if pytestconfig.getoption("--golden"):
         Path(str(SCHEMA_FILE)).write_text(text)
 

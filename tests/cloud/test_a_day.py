@@ -71,11 +71,9 @@ def live_through(cloud: ZonesCloud, client: WatchedClient) -> None:
     evening = cloud.clock.time.replace(hour=8, minute=0, second=0, microsecond=0) + LONG
     while cloud.clock.now() < evening:
         exhaust(reconcile_ledger(client, cloud.clock))
-        for one in removal.plan_leftover_deletions(
-            client.queued_resources().items, client.nodes().items
-        ):
-            if (one.zone, one.name) in in_ledger():
-                exhaust(removal.carry_out_deletion(client, one, cloud.clock))
+        queued, nodes = client.queued_resources(), client.nodes()
+        for one in removal.find_leftovers(client.project, queued.items, nodes.items).ours:
+            exhaust(removal.carry_out_deletion(client, one, cloud.clock))
         creation = TpuCreation(client, OURS, cloud.clock)
         _, resource = exhaust(creation.run(everywhere(ZONES), patience_s=600))
 

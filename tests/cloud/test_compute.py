@@ -22,7 +22,7 @@ from tests.support.fake_compute import (
     serving,
 )
 from tests.support.fake_google import refusal
-from tpustarter.cloud.api import resource_states
+from tpustarter.cloud.api import compute_requests, resource_states
 from tpustarter.cloud.api.cloud_client import CloudClient
 from tpustarter.cloud.api.compute_client import ComputeClient
 from tpustarter.cloud.api.errors import CloudProblem
@@ -36,7 +36,7 @@ from tpustarter.cloud.create.events import Event
 from tpustarter.cloud.create.tpu_creation import TpuCreation
 from tpustarter.cloud.create.tpu_request import TpuRequest
 from tpustarter.cloud.delete import removal, stop_and_start
-from tpustarter.core.problem import Problem
+from tpustarter.core.problem import ExitCode, Problem
 
 HERE = Project(PROJECT, "--project")
 OTHER = "us-central1-c"
@@ -368,3 +368,21 @@ def test_api_that_refuses_is_named(compute: FakeCompute) -> None:
 
         assert () == seen.rows
         assert 1 == len(seen.unreachable)
+
+
+@pytest.mark.parametrize(
+    ("type_name", "commands"),
+    [
+        ("v6e-16", ["--slices 3 --api cloud-tpu"]),
+        ("tpu7x-16", ["create bert-0 --type", "create bert-2 --type", "--api compute"]),
+    ],
+)
+def test_several_slices_are_refused_with_their_commands(
+    type_name: str, commands: list[str]
+) -> None:
+    """A group is one slice; where no request makes several, the commands for each are given."""
+    with pytest.raises(Problem) as caught:
+        compute_requests.require_supported_request(asked(type_name, slices=3))
+
+    assert ExitCode.USAGE == caught.value.code
+    assert [one for one in commands if one not in str(caught.value.hint)] == []

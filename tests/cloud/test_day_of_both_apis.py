@@ -55,8 +55,12 @@ def lay_zones(day: Day) -> None:
         day.others.add(day.cloud.add_foreign(zone, "colleague"))
         day.compute.add_instance("colleague", "ct6e-standard-8t", zone=zone)
         day.others.add(f"zones/{zone}/instances/colleague")
+        day.others.add(day.cloud.add_foreign(zone, "dead", ((0, "FAILED"),)))
+    # A colleague has the same program, which has just begun to make a slice.
+    day.others.add(day.compute.add_template("half", FLAKY))
     # Others use our names too: in the other API, or in another zone.
     day.others.add(day.cloud.add_foreign(NO_QUOTA, "gemma"))
+    day.others.add(day.cloud.add_foreign(QUEUE, "vit", ((0, "SUSPENDED"),)))
     day.compute.add_instance("bert", "ct6e-standard-8t", zone=GOOD)
     day.others.add(f"zones/{GOOD}/instances/bert")
 
@@ -110,7 +114,8 @@ def lose(day: Day) -> None:
     day.cloud.preempt(GOOD, "vit")
     day.cloud.clock.sleep(120)
     day.compute.lose(f"zones/{GOOD}/instances/spare", is_preemption=True)
-    delete(day, "cloud-tpu", "vit", GOOD)
+    leftovers = ("delete", "--leftovers", "--yes")
+    reach(day, lambda: not day.state("cloud-tpu", "vit", GOOD), leftovers)
     reach(day, lambda: not day.state("compute", "spare"), ("list",))
 
 

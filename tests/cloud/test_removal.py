@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
 
 import pytest
 from google.cloud import tpu_v2
@@ -203,7 +205,7 @@ def test_node_without_request_is_deleted_alone(cloud: ZonesCloud) -> None:
 
 
 def test_leftovers_are_unrecoverable_requests(cloud: ZonesCloud) -> None:
-    """Suspended and failed requests, and pre-empted nodes without a request."""
+    """Suspended and failed requests, and pre-empted nodes without a request, all of others."""
     for name, state in {
         "a": "SUSPENDED",
         "b": "FAILED",
@@ -215,9 +217,63 @@ def test_leftovers_are_unrecoverable_requests(cloud: ZonesCloud) -> None:
     node(cloud, "f", "PREEMPTED")
     node(cloud, "g", "READY")
     client = WatchedClient(cloud)
-    found = removal.plan_leftover_deletions(client.queued_resources().items, client.nodes().items)
+    found = leftovers(client)
 
-    assert ["a", "b", "f"] == [one.name for one in found]
+    assert [] == found.ours
+    assert ["a", "b", "f"] == [one.name for one in found.others]
+
+
+def leftovers(client: WatchedClient) -> removal.Leftovers:
+    """Return the leftovers of the project."""
+    queued, nodes = client.queued_resources(), client.nodes()
+    return removal.find_leftovers(client.project, queued.items, nodes.items)
+
+
+@pytest.mark.parametrize(
+    ("change", "is_ours"),
+    [
+        ({}, True),
+        ({"phase": "sent", "asked": "2020-01-01T00:00:00+00:00"}, False),
+        ({"created": "2020-01-01T00:00:00+00:00"}, False),
+        ({"type": "v6e-1"}, False),
+        ({"project": "another"}, False),
+    ],
+    ids=["seen", "unanswered", "made-anew", "other-type", "other-project"],
+)
+def test_leftover_request_is_ours_by_ledger(
+    cloud: ZonesCloud, change: dict[str, Any], is_ours: bool
+) -> None:
+    """The entry must show this very request, and not only its name."""
+    cloud.add_foreign(FIRST, "bert", ((0, "SUSPENDED"),))
+    entry = replace(removal.make_entry_for_foreign_tpu(PROJECT.name, doomed(cloud)), created="")
+    ledger.add_ledger_entry(replace(entry, **change))
+    found = leftovers(WatchedClient(cloud))
+
+    assert (is_ours, not is_ours) == (bool(found.ours), bool(found.others))
+
+
+@pytest.mark.parametrize(
+    ("change", "is_ours"),
+    [
+        ({}, True),
+        ({"name": "bert", "nodes": ("bert-0", "bert-1")}, True),
+        ({"phase": "sent"}, False),
+        ({"asked": "2099-01-01T00:00:00+00:00"}, False),
+        ({"tier": "spot"}, False),
+    ],
+    ids=["seen", "of-multislice", "unanswered", "older", "other-tier"],
+)
+def test_leftover_node_is_ours_by_ledger(
+    cloud: ZonesCloud, change: dict[str, Any], is_ours: bool
+) -> None:
+    """A node that was there before the request was sent is somebody else's."""
+    full = node(cloud, "bert-0", "PREEMPTED")
+    cloud.nodes[full].create_time = cloud.clock.now()
+    entry = removal.make_entry_for_foreign_tpu(PROJECT.name, doomed(cloud, "bert-0"))
+    ledger.add_ledger_entry(replace(entry, **change))
+    found = leftovers(WatchedClient(cloud))
+
+    assert (is_ours, not is_ours) == (bool(found.ours), bool(found.others))
 
 
 def test_multislice_is_deleted_with_its_nodes(cloud: ZonesCloud) -> None:

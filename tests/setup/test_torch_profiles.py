@@ -187,3 +187,16 @@ def test_check_of_framework_runs_in_its_environment(request_: CheckRequest, tmp_
     check = MachineCheck(request_, machine=machine, folder=here)
 
     assert str(xla / "bin/python") == str(check._interpreter.path)
+
+
+def test_vllm_gets_the_only_python_it_can_have(tmp_path: Path) -> None:
+    """Its pins leave one Python, and the plan names the exact release and its sizes."""
+    setup = make(tmp_path, "vllm", tools={"uv": True})
+    words = [*setup.steps[2].command]
+
+    assert IDS == [step.id for step in setup.steps]
+    assert ("3.12",) == setup.profile.versions
+    assert ["vllm-tpu==0.32.0"] == words[words.index("--python") + 2 :]
+    assert "jax.devices_visible" == setup.steps[3].proof
+    assert {setup.profile.wheel, setup.profile.tpu_wheel} <= setup_profiles.SIZES.keys()
+    assert not setup.folder.exists()

@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 
 from tests.support.fake_cloud import FakeCloud, Made, Refusal, Step, channel, serving
 from tpustarter.cloud.api import message_conversion as api_messages
+from tpustarter.cloud.api.api_client import ProjectClient
 from tpustarter.cloud.api.project_and_zone import Project
 from tpustarter.cloud.api.resources import QueuedResource
 from tpustarter.cloud.api.tpu_client import TpuClient
@@ -21,6 +22,7 @@ from tpustarter.cloud.create import tpu_request
 from tpustarter.cloud.create.events import Event
 from tpustarter.cloud.create.tpu_creation import TpuCreation
 from tpustarter.cloud.create.tpu_request import TpuRequest
+from tpustarter.cloud.delete import removal
 from tpustarter.core.problem import Problem
 
 PROJECT = Project("my-project", "--project")
@@ -101,6 +103,15 @@ def two_zones(seed: int = 2) -> Generator[ZonesCloud]:
     with serving(ZonesCloud()) as served:
         assert isinstance(served, ZonesCloud)
         yield served
+
+
+def remember(client: ProjectClient, *names: str) -> None:
+    """Write TPUs into the ledger, as if this program had asked for them."""
+    queued, nodes = client.resources()
+    for one in removal.plan_all_deletions(queued.items, nodes.items):
+        if one.name in names:
+            entry = removal.make_entry_for_foreign_tpu(client.project, one)
+            ledger.add_ledger_entry(entry)
 
 
 def in_ledger() -> set[tuple[str, str]]:

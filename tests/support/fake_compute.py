@@ -18,6 +18,7 @@ from urllib.parse import parse_qs, urlsplit
 
 from tests.support.fake_cloud import FakeClock
 from tests.support.fake_google import refusal
+from tpustarter.cloud.api import compute_requests
 from tpustarter.cloud.api.compute_client import ComputeClient
 from tpustarter.cloud.api.rest_client import RestClient
 
@@ -135,6 +136,15 @@ class FakeCompute:
             **more,
         }
         self.things[f"zones/{zone}/instances/{name}"] = Thing(body, self.now_s(), steps)
+
+    def add_template(self, name: str, zone: str) -> str:
+        """Add a slice's template that another user's tpustarter made, and return its path."""
+        labels = {**compute_requests.MADE_BY, compute_requests.ZONE_LABEL: zone}
+        machine = {"machineType": "ct6e-standard-4t", "labels": labels}
+        path = f"global/instanceTemplates/{name}"
+        body = {"name": name, "properties": machine}
+        self.things[path] = Thing(body, self.now_s(), ((0, "READY"),))
+        return path
 
     def lose(self, path: str, *, is_preemption: bool) -> None:
         """Take an instance, or the machines of a group, away, as Google or somebody else does."""

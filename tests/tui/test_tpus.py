@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.cloud_app import app_of, made, text_of
+from tests.support.cloud_app import app_of, connecting, made, text_of
+from tests.support.cloud_runs import remember
 from tests.support.fake_cloud import FakeCloud
 from tests.support.processes import HANG_S
 from tests.support.tutor import on_screen, press, run
@@ -79,6 +80,7 @@ def test_enter_without_project_opens_project_lessons(
 def test_failed_request_is_explained(cloud: FakeCloud, tmp_path: Path) -> None:
     """Google's text, why that happens, what helps, and that it still holds its name."""
     made(cloud, "bert", "FAILED", (8, NO_CAPACITY))
+    remember(connecting(cloud)("my-project", cloud.clock), "bert")
 
     async def journey() -> None:
         async with app_of(cloud, tmp_path) as pilot:

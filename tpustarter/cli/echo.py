@@ -50,6 +50,17 @@ def echo_rows(rows: Iterable[str]) -> None:
         click.echo("\n".join(wrap_row(row, sys.stdout)))
 
 
+def clear_screen() -> None:
+    """Clear the terminal for `redraw_screen`."""
+    click.echo("\x1b[2J", nl=False, color=True)
+
+
+def redraw_screen(lines: Iterable[str]) -> None:
+    """Draw lines over the screen's last ones, without clearing it in between."""
+    text = "\n".join(f"{line}\x1b[K" for line in lines)
+    click.echo(f"\x1b[H{format_code(text)}\n\x1b[J", nl=False, color=True)
+
+
 def page_lines(lines: Iterable[str]) -> None:
     """Print a lesson, through the user's pager (`PAGER`) if it is longer than the terminal.
 

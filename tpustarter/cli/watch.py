@@ -8,22 +8,21 @@ import time
 from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from tpustarter.cli.command_end import handle_end_signals, print_errors_as_json, print_result
-from tpustarter.cli.echo import echo_lines
+from tpustarter.cli.echo import clear_screen, echo_lines, redraw_screen
 from tpustarter.cli.parameters import FiniteRange, StrictCommand
 from tpustarter.core.problem import ExitCode
-from tpustarter.text.terminal import choose_paint, format_code, line_width
+from tpustarter.text.terminal import choose_paint, line_width
 
 if TYPE_CHECKING:
     from tpustarter.watch.reading import TpuReading
     from tpustarter.watch.tpu_watch import TpuWatch
 
 SCHEMA = "tpustarter.watch/1"
-_CLEAR, _HOME, _END_LINE, _END_SCREEN = "\x1b[2J", "\x1b[H", "\x1b[K", "\x1b[J"
 
 _HELP = """Watch the TPU while a program uses it: memory, duty cycle, matrix unit and links.
 
@@ -35,6 +34,9 @@ why.
 
 On a terminal it shows the last five minutes as curves until Ctrl-C. In a pipe it prints each
 look. The matrix unit, throttling and links come from libtpu's SDK in the Python under test.
+
+With --all-hosts each host of a slice looks at its own TPU, and one sentence says what the hosts
+do together. A host that does not answer is named with its reason.
 
 \b
 Exit codes:
@@ -68,10 +70,65 @@ Exit codes:
 )
 @click.option("--python", metavar="PATH", help="The Python whose libtpu is asked for the rest.")
 @click.option("--json", "as_json", is_flag=True, help="Look once, and print one JSON document.")
+@click.option(
+    "--all-hosts",
+    is_flag=True,
+    help="Show all hosts of a slice in one table. Needs --start; each host needs tpustarter in the "
+    "Python that --python names there.  [default: python3]",
+)
+@click.option(
+    "--start",
+    type=click.Choice(["gcloud", "ssh", "slurm", "mpi"]),
+    help="With --all-hosts: how to reach the hosts.",
+)
+@click.option(
+    "--on",
+    metavar="NAMES",
+    help="With --start: the hosts for ssh and mpi, separated by commas; the name of the TPU for "
+    "gcloud.",
+)
+@click.option(
+    "--hosts",
+    type=click.IntRange(1, 4096),
+    metavar="N",
+    help="With --start: the number of hosts, where it is not known.",
+)
+@click.option(
+    "--set",
+    "settings",
+    multiple=True,
+    metavar="KEY=VALUE",
+    help="With --start: an option of what starts it, such as zone=us-east1-d for gcloud.",
+)
+@click.option(
+    "--wait",
+    "wait_s",
+    type=FiniteRange(1, 3600),
+    default=60,
+    show_default=True,
+    metavar="SECONDS",
+    help="With --all-hosts: how long to wait for a host's first answer.",
+)
+@click.option("--yes", is_flag=True, help="With --start: start it without asking.")
 def watch(
-    *, once: bool, seconds: float, ports: tuple[int, ...], python: str | None, as_json: bool
+    *,
+    once: bool,
+    seconds: float,
+    ports: tuple[int, ...],
+    python: str | None,
+    as_json: bool,
+    all_hosts: bool,
+    **given: Any,
 ) -> None:
     """Show the TPU live; `_HELP` has the command's help."""
+    if all_hosts:
+        from tpustarter.cli.watch_all_hosts import SliceWatchOptions, watch_all_hosts
+
+        options = SliceWatchOptions(python=python or "python3", seconds=seconds, **given)
+        with print_errors_as_json(SCHEMA, wanted=as_json):
+            sys.exit(watch_all_hosts(options, once=once, as_json=as_json))
+    if given["start"] or given["on"] or given["settings"] or given["hosts"]:
+        raise click.UsageError("--start, --on, --hosts and --set only work with --all-hosts")
     with print_errors_as_json(SCHEMA, wanted=as_json), _watching(ports, seconds, python) as tpu:
         reading = tpu.look_whole() if once or as_json else tpu.look()
         no_tpu = reading.missing and reading.missing.exit_code == ExitCode.NO_DEVICE
@@ -115,7 +172,7 @@ def _follow(tpu: TpuWatch, reading: TpuReading, seconds: float) -> None:
 
     is_screen = can_rewrite_line(sys.stdout)
     if is_screen:
-        click.echo(_CLEAR, nl=False, color=True)
+        clear_screen()
     while True:
         if is_screen:
             _draw(tpu, reading)
@@ -133,5 +190,4 @@ def _draw(tpu: TpuWatch, reading: TpuReading) -> None:
     size = shutil.get_terminal_size()
     frame = (size.columns, size.lines - 1)
     lines = render_frame(reading, tpu.history, tpu.problem, frame, choose_paint(COLOURS))
-    text = "\n".join(f"{line}{_END_LINE}" for line in lines)
-    click.echo(f"{_HOME}{format_code(text)}\n{_END_SCREEN}", nl=False, color=True)
+    redraw_screen(lines)

@@ -96,10 +96,17 @@ def read_situation_rules(file: Path = FILE) -> tuple[SituationRule, ...]:
 def find_situation(reading: TpuReading) -> Situation | None:
     """Return the meaning of a reading, or None if it has no metrics."""
     facts = collect_reading_facts(reading)
-    rule = next((rule for rule in read_situation_rules() if rule.holds(facts)), None)
+    return choose_situation(read_situation_rules(), facts, _names(reading))
+
+
+def choose_situation(
+    rules: Sequence[SituationRule], facts: dict[str, float], names: dict[str, str]
+) -> Situation | None:
+    """Return the first rule that holds, with facts and names in its text; None if none does."""
+    rule = next((rule for rule in rules if rule.holds(facts)), None)
     if rule is None:
         return None
-    text = rule.text.format(**facts, **_names(reading))
+    text = rule.text.format(**facts, **names)
     return Situation(rule.id, text, rule.todo, rule.source, rule.lesson)
 
 

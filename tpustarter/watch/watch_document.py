@@ -117,10 +117,14 @@ def make_json_document(
     return msgspec.to_builtins(document, str_keys=True)
 
 
-def make_schema() -> dict[str, object]:
-    """Return the JSON schema that is published as `schema.json`."""
+def make_schema(*kinds_of_all_hosts: type[msgspec.Struct]) -> dict[str, object]:
+    """Return the JSON schema that is published as `schema.json`.
+
+    Args:
+        kinds_of_all_hosts: The documents of `--all-hosts`, which a package above this one defines.
+    """
     kinds, definitions = msgspec.json.schema_components(
-        (WatchDocument, WatchError), ref_template="#/$defs/{name}"
+        (WatchDocument, WatchError, *kinds_of_all_hosts), ref_template="#/$defs/{name}"
     )
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",

@@ -46,11 +46,11 @@ def render_reading(
         return [_title(reading), *told, "", *hint, read, *_holders(reading, width)]
     return [
         _title(reading),
-        *_table([[one] for one in reading.devices], width),
+        *render_table([[one] for one in reading.devices], width),
         *_holders(reading, width),
         *_links(reading, width),
         "",
-        *_meaning(find_situation(reading), paint, width),
+        *render_meaning(find_situation(reading), paint, width),
         *(wrap(problem, "note: ", " " * 6, width) if problem else []),
     ]
 
@@ -73,13 +73,13 @@ def render_frame(
     if reading.missing:
         return render_reading(reading, problem, paint, width)[:height]
     title = [] if in_app else [_title(reading)]
-    meaning = _meaning(find_situation(reading), paint, width)[: -1 if in_app else None]
+    meaning = render_meaning(find_situation(reading), paint, width)[: -1 if in_app else None]
     facts = [*_links(reading, width), *_holders(reading, width)]
     most = height - len(title) - len(meaning) - 1
     rows = max(most - len(facts) - LEAST_CURVE_LINES - 1, min(most, LEAST_ROWS), 1)
     step = -(-len(reading.devices) // rows)
     groups = [reading.devices[at : at + step] for at in range(0, len(reading.devices), step)]
-    lines = [*title, *_table(groups, width)]
+    lines = [*title, *render_table(groups, width)]
     lines += [*facts[: max(height - len(lines) - len(meaning), 0)], *meaning]
     left = height - len(lines) - 1
     if left >= LEAST_CURVE_LINES and (plot := history.plot()):
@@ -123,9 +123,18 @@ def _range(values: Sequence[float], form: str) -> str:
     return high if low == high else f"{low.removesuffix(' %')}-{high}"
 
 
-def _table(groups: Sequence[Group], width: int) -> Iterator[str]:
-    """Yield a line for each group, with the columns that are known and have room."""
-    head = ["device", f"{'HBM used':>16}"]
+def render_table(
+    groups: Sequence[Group], width: int, labels: Sequence[str] = (), title: str = "device"
+) -> Iterator[str]:
+    """Yield a line for each group, with the columns that are known and have room.
+
+    Args:
+        groups: Devices by line; a line without devices has its label alone.
+        width: The width of a line.
+        labels: The beginning of each line, all as wide as the title; none for the devices' numbers.
+        title: The title of that column.
+    """
+    head = [title, f"{'HBM used':>16}"]
     shown = list[Column]()
     for name, value, form in _COLUMNS:
         is_known = any(value(one) is not None for group in groups for one in group)
@@ -133,10 +142,13 @@ def _table(groups: Sequence[Group], width: int) -> Iterator[str]:
             head.append(f"{name:>8}")
             shown.append((name, value, form))
     yield " ".join(head)
-    for group in groups:
+    for number, group in enumerate(groups):
+        if not group:
+            yield labels[number]
+            continue
         first, last = group[0].device, group[-1].device
         place = str(first) if first == last else f"{first}-{last}"
-        cells = [f"{place:>6}", f"{_memory(group):>16}"]
+        cells = [labels[number] if labels else f"{place:>6}", f"{_memory(group):>16}"]
         for name, value, form in shown:
             values = [one for one in map(value, group) if one is not None]
             cells.append(f"{_range(values, form) if values else '?':>{max(len(name), 8)}}")
@@ -179,7 +191,8 @@ def _links(reading: TpuReading, width: int) -> list[str]:
     return [cut_text(f"{len(bad)} of {count} {have}: {named}", width)]
 
 
-def _meaning(situation: Situation | None, paint: Paint, width: int) -> list[str]:
+def render_meaning(situation: Situation | None, paint: Paint, width: int) -> list[str]:
+    """Return a situation's sentence, what to do about it, and its lesson."""
     if situation is None:
         return []
     sentence = [paint(line, "sentence") for line in wrap(situation.sentence, width=width)]

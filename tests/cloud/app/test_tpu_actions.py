@@ -6,7 +6,8 @@ from pathlib import Path
 
 from google.cloud import tpu_v2
 
-from tests.support.cloud_app import PLACE, add, app_of, made, text_of
+from tests.support.cloud_app import PLACE, add, app_of, connecting, made, text_of
+from tests.support.cloud_runs import remember
 from tests.support.fake_cloud import FakeCloud, Fault
 from tests.support.tutor import on_screen, press, run, until
 from tpustarter.cloud.billing import ledger
@@ -127,11 +128,13 @@ def test_tpu_that_cannot_stop_has_no_stop_key(cloud: FakeCloud, tmp_path: Path) 
 
 
 def test_leftovers_are_listed_and_deleted_together(cloud: FakeCloud, tmp_path: Path) -> None:
-    """Only what never becomes a TPU again goes, after `leftovers` was typed."""
+    """Only what never becomes a TPU again and is ours goes, after `leftovers` was typed."""
     made(cloud, "failed", "FAILED", (8, "no capacity"))
     made(cloud, "suspended", "SUSPENDED")
     made(cloud, "alive", "ACTIVE")
-    add(cloud, name="gone", state="PREEMPTED")
+    add(cloud, name="gone", state="PREEMPTED").create_time = cloud.clock.now()
+    made(cloud, "theirs", "FAILED")
+    remember(connecting(cloud)("my-project", cloud.clock), "failed", "suspended", "gone")
 
     async def journey() -> None:
         async with app_of(cloud, tmp_path, size=(100, 50)) as pilot:
@@ -139,6 +142,7 @@ def test_leftovers_are_listed_and_deleted_together(cloud: FakeCloud, tmp_path: P
             seen = text_of(await press(pilot, "l"))
             assert "Delete 3 leftovers?" in seen
             assert "alive" not in seen
+            assert "delete theirs" not in seen
             for name in (
                 "queued-resources delete failed",
                 "queued-resources delete suspended",
@@ -153,13 +157,12 @@ def test_leftovers_are_listed_and_deleted_together(cloud: FakeCloud, tmp_path: P
             await press(pilot, "escape")
             assert isinstance(pilot.app.screen, TpuListScreen)
             seen = text_of(await press(pilot, "l"))
-            assert (
-                "Nothing is left over, and no name or quota is taken up by an old request." in seen
-            )
+            assert "Left over too is theirs in us-central1-b." in seen
 
     run(journey)
 
-    assert {f"{PLACE}/queuedResources/alive", f"{PLACE}/nodes/alive"} == {*cloud.existing()}
+    left = {f"{PLACE}/queuedResources/{name}" for name in ("alive", "theirs")}
+    assert {f"{PLACE}/nodes/alive", *left} == {*cloud.existing()}
     assert [] == ledger.read_ledger()
 
 
@@ -167,6 +170,7 @@ def test_refused_leftover_keeps_other_deletions(cloud: FakeCloud, tmp_path: Path
     """The refusal is said, and so is how many are still there."""
     made(cloud, "first", "FAILED")
     made(cloud, "second", "FAILED")
+    remember(connecting(cloud)("my-project", cloud.clock), "first", "second")
     cloud.faults["DeleteQueuedResource"] = [Fault(7, "Permission denied on resource first")]
 
     async def journey() -> None:

@@ -17,11 +17,13 @@ STATE = "setup"
 TESTED, COMPILES = "environment", "rehearsal"
 """Keys of the environments for checks and lessons, and for `rehearse`."""
 JUPYTER, COLAB, PROFILER = "jupyter", "colab", "profiler"
+VLLM = "vllm"
+"""Key of the environment of a model server, which tpustarter never starts."""
 SERVED = {"jupyter": JUPYTER, "colab": COLAB, "profiler": PROFILER}
 """Environments whose server `tpustarter serve` starts; no checks run in them."""
 CANDIDATES = (TESTED, *(name for name in frameworks.FRAMEWORKS if name != "jax"))
 """Environments in which checks and lessons can run: one per framework, JAX's first."""
-KEYS = (*CANDIDATES, COMPILES, *SERVED.values())
+KEYS = (*CANDIDATES, COMPILES, VLLM, *SERVED.values())
 
 
 def find_proved_environment(key: str = TESTED) -> Path | None:

@@ -126,9 +126,7 @@ def refuse_contradictions(request: CheckRequest, given: SliceOptions) -> None:
         raise click.UsageError("--start gcloud needs --on with the name of the TPU")
     if start == "ssh" and not names:
         raise click.UsageError("--start ssh needs --on with the names of the hosts")
-    for setting in given.settings:
-        if not setting.partition("=")[0] or "=" not in setting:
-            raise click.UsageError(f"--set is `{setting}`, expected KEY=VALUE")
+    parse_settings(given.settings)
 
 
 def make_machine_check(request: CheckRequest, given: SliceOptions) -> MachineCheck:
@@ -150,8 +148,21 @@ def find_end_on_other_host(check: MachineCheck) -> OtherHostEnd | None:
     return check.host_end if isinstance(check, SliceCheck) else None
 
 
+def parse_settings(settings: tuple[str, ...]) -> dict[str, str]:
+    """Return the values of `--set` by key; raises UsageError for one that is not KEY=VALUE."""
+    for setting in settings:
+        if not setting.partition("=")[0] or "=" not in setting:
+            raise click.UsageError(f"--set is `{setting}`, expected KEY=VALUE")
+    return dict(setting.split("=", 1) for setting in settings)
+
+
 def _names(given: SliceOptions) -> tuple[str, ...]:
-    return tuple(filter(None, (given.on or "").split(",")))
+    return split_names(given.on)
+
+
+def split_names(on: str | None) -> tuple[str, ...]:
+    """Return the names of `--on`."""
+    return tuple(filter(None, (on or "").split(",")))
 
 
 def _start(
@@ -165,7 +176,7 @@ def _start(
         StartOptions(
             engine=engine_name,
             names=_names(given),
-            settings=dict(setting.split("=", 1) for setting in given.settings),
+            settings=parse_settings(given.settings),
             hosts=given.hosts,
             coordinator=given.coordinator or "",
             python=request.python or "python3",
@@ -176,10 +187,7 @@ def _start(
     if engine.name == "gke":
         click.echo(commands)
         sys.exit(ExitCode.OK)
-    click.echo("This starts the run on every host:", err=True)
-    for line in launch_request.format_script(commands).splitlines():
-        click.echo(escape_text(line), err=True)
-    _ask(given.yes)
+    confirm_start(launch_request.format_script(commands), yes=given.yes)
     return check
 
 
@@ -187,7 +195,11 @@ def _without_python(request: CheckRequest) -> CheckRequest:
     return replace(request, python=None)
 
 
-def _ask(yes: bool) -> None:  # noqa: FBT001  an option, as it was given
+def confirm_start(script: str, *, yes: bool) -> None:
+    """Show the commands that start something on every host, and ask whether to run them."""
+    click.echo("This starts the run on every host:", err=True)
+    for line in script.splitlines():
+        click.echo(escape_text(line), err=True)
     if yes:
         return
     if not (sys.stdin.isatty() and sys.stderr.isatty()):

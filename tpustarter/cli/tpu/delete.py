@@ -28,8 +28,10 @@ from tpustarter.cloud.create import tpu_request
 from tpustarter.cloud.create.follow_request import GONE_S
 from tpustarter.cloud.delete import removal
 from tpustarter.cloud.delete.removal import DeletionPlan
+from tpustarter.cloud.text import event_text
 from tpustarter.core.problem import ExitCode, Problem
 from tpustarter.text import phrases
+from tpustarter.text.invocation import format_commands
 from tpustarter.text.terminal import escape_text, wrap
 
 
@@ -43,7 +45,8 @@ from tpustarter.text.terminal import escape_text, wrap
 @click.option(
     "--leftovers",
     is_flag=True,
-    help="Delete every request that has no TPU but still takes up its name and quota.",
+    help="Delete every request made from here that has no TPU but still takes up its name and "
+    "quota.",
 )
 @common_options(zone=None)
 @click.option("--zone", metavar="ZONE", help="Look in this zone only.  [default: every zone]")
@@ -61,9 +64,10 @@ def delete_command(
     yes: bool,
     no_wait: bool,
 ) -> None:
-    """Delete a TPU and its request, or every request that is left over.
+    """Delete a TPU and its request, or every request of yours that is left over.
 
-    You see first what will be deleted, and nothing is sent before you type its name.
+    You see first what will be deleted, and nothing is sent before you type its name. `--leftovers`
+    shows what may be somebody else's too, but only its name deletes that.
     """
     if bool(name) == leftovers:
         raise Problem(
@@ -76,9 +80,9 @@ def delete_command(
         _show_what_would_be_sent(name, zone, api, where)
         return
     client = make_google_client(where)
-    doomed = _find(client, name, tpu_request.validate_zone(zone) if zone else EVERY_ZONE, api)
+    zone = tpu_request.validate_zone(zone) if zone else EVERY_ZONE
+    doomed = _find(client, name, zone, api) if name else _find_leftovers(client, zone, api)
     if not doomed:
-        click.echo("Nothing is left over, and no name or quota is taken up by an old request.")
         return
     _show(client, doomed, where)
     word = name or "leftovers"
@@ -109,7 +113,8 @@ def _show_what_would_be_sent(
         commands = gcloud_commands.build_list_commands("-", project)
         text = (
             "What is SUSPENDED, FAILED or PREEMPTED in these lists would be deleted, and groups "
-            "without instances, with their templates and workload policies."
+            "without instances, with their templates and workload policies, if you asked for it "
+            "from here."
         )
         echo_lines(wrap(text))
     elif api == "compute":
@@ -119,14 +124,34 @@ def _show_what_would_be_sent(
     show_commands(commands, dry_run=True)
 
 
-def _find(
-    client: ProjectClient, name: str | None, zone: str, api: Api | None
-) -> list[DeletionPlan]:
+def _find_leftovers(client: ProjectClient, zone: str, api: Api | None) -> list[DeletionPlan]:
+    """Return the plans for the user's leftovers; prints those that may be somebody else's."""
+    queued, nodes = client.resources(zone)
+    found = removal.find_leftovers(client.project, queued.items, nodes.items)
+    ours = [one for one in found.ours if api in (None, one.api)]
+    others = [one for one in found.others if api in (None, one.api)]
+    if not (ours or others):
+        click.echo("Nothing is left over, and no name or quota is taken up by an old request.")
+    if others:
+        _show_others(client, others, has_ours=bool(ours))
+    return ours
+
+
+def _show_others(client: ProjectClient, others: list[DeletionPlan], *, has_ours: bool) -> None:
+    """Print leftovers that may be somebody else's, each with the command that deletes it."""
+    now = WallClock().now()
+    for one in others:
+        click.echo(next(format_tpu_lines(inventory.make_tpu_row(one, client.project), now)))
+        name, zone = escape_text(one.name), escape_text(one.zone)
+        command = f"tpustarter tpu delete {name} --zone {zone} --api {one.api}"
+        click.echo(format_commands(f"{INDENT}{command}"))
+    echo_lines(wrap(event_text.describe_others_leftovers(len(others))))
+    click.echo("" if has_ours else "Nothing else is left over.")
+
+
+def _find(client: ProjectClient, name: str, zone: str, api: Api | None) -> list[DeletionPlan]:
     """Return the deletion plans; raises Problem for a name that is absent or ambiguous."""
     queued, nodes = client.resources(zone)
-    if name is None:
-        leftovers = removal.plan_leftover_deletions(queued.items, nodes.items)
-        return [one for one in leftovers if api in (None, one.api)]
     doomed = removal.find_deletion_plans(queued.items, nodes.items, name)
     doomed = [one for one in doomed if api in (None, one.api)]
     asked = ledger.find_ledger_entries(client.project, name)
@@ -152,7 +177,7 @@ def _show(client: ProjectClient, doomed: list[DeletionPlan], project: Project) -
         row = inventory.make_tpu_row(one, client.project)
         for line in format_tpu_lines(row, now):
             click.echo(line)
-        if not row.made_here:
+        if row.owner != "ours":
             click.echo(f"{INDENT}it was not asked for from here, and may be somebody else's")
         names = ", ".join(escape_text(node.name) for node in one.nodes)
         click.echo(f"      goes with its nodes: {names}" if names else "      it has no nodes")

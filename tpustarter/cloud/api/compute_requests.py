@@ -98,15 +98,25 @@ def require_supported_request(request: TpuRequest) -> None:
 
 
 def _suggest_slices(request: TpuRequest) -> str:
-    """Return the way to get several slices."""
+    """Return the way to get several slices.
+
+    Google describes a managed instance group as one slice, and several slices as one job with GKE
+    and queued resources; no page on groups that was found names Multislice.
+    Source: https://docs.cloud.google.com/compute/docs/tpus/create-tpu-mig-multi-host-slice and
+    https://cloud.google.com/tpu/docs/tpu-gke-multislice (read 2026-11).
+    """
     if "cloud-tpu" in api_choice.list_creating_apis(request.type, request.zone):
         return (
             f"`tpustarter tpu create {request.name} --type {request.type.name} "
             f"--zone {request.zone} --slices {request.slices} --api cloud-tpu` asks for them as one"
         )
+    command = f"tpustarter tpu create {{}} --type {request.type.name} --zone {request.zone}"
+    first, last = (command.format(f"{request.name}-{n}") for n in (0, request.slices - 1))
+    between = " to " if request.slices > 2 else " and "
     return (
-        f"ask for each slice under its own name, such as `{request.name}-0` and "
-        f"`{request.name}-1`, or get them with GKE: `tpustarter learn setup/gke`"
+        f"GKE makes them as one job: `tpustarter learn setup/gke`. Or ask for each one, `{first} "
+        f"--api compute`{between}`{last} --api compute`, and set the `MEGASCALE_` variables on "
+        "every host yourself: `tpustarter learn slices/multislice`"
     )
 
 

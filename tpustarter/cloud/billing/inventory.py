@@ -20,6 +20,7 @@ from tpustarter.cloud.billing.ledger import LedgerEntry
 from tpustarter.cloud.billing.ledger_reconciliation import reconcile_ledger
 from tpustarter.cloud.create.events import RequestGone
 from tpustarter.cloud.delete import removal
+from tpustarter.cloud.delete.ownership import Whose
 from tpustarter.cloud.delete.removal import DeletionPlan
 from tpustarter.machine import tpus
 
@@ -56,6 +57,8 @@ class ListedTpu:
     is_leftover: bool
     made_here: bool
     """True if the ledger has it, because this program requested it."""
+    owner: Whose = "ours"
+    """The owner that the ledger shows, which decides whether `--leftovers` deletes it."""
     note: str = ""
     project: str = ""
     api: Api = "cloud-tpu"
@@ -121,8 +124,13 @@ class ProjectOverview:
 
     @property
     def leftovers(self) -> tuple[ListedTpu, ...]:
-        """Return the rows that can no longer become a TPU but still hold name and quota."""
-        return tuple(row for row in self.rows if row.is_leftover)
+        """Return the user's rows that can't become a TPU but still hold name and quota."""
+        return tuple(row for row in self.rows if row.is_leftover and row.owner == "ours")
+
+    @property
+    def others_leftovers(self) -> tuple[ListedTpu, ...]:
+        """Return the leftovers that may be somebody else's."""
+        return tuple(row for row in self.rows if row.is_leftover and row.owner != "ours")
 
 
 def fetch_overview(client: ProjectClient, clock: Clock, zone: str = EVERY_ZONE) -> ProjectOverview:
@@ -145,7 +153,7 @@ def fetch_overview(client: ProjectClient, clock: Clock, zone: str = EVERY_ZONE) 
     ]
     things = removal.plan_all_deletions(queued.items, nodes.items)
     mine = {(entry.api, entry.zone, entry.name): entry for entry in entries}
-    rows = [_row(one, mine.get((one.api, one.zone, one.name)), client.project) for one in things]
+    rows = [_row(one, entries, client.project) for one in things]
     listed = {(one.api, one.zone, one.name) for one in things}
     rows += [_unseen(entry, NOT_SEEN) for key, entry in mine.items() if key not in listed]
     unreachable = tuple(dict.fromkeys((*queued.unreachable, *nodes.unreachable)))
@@ -159,13 +167,12 @@ def read_ledger_rows() -> tuple[ListedTpu, ...]:
 
 def make_tpu_row(one: DeletionPlan, project: str) -> ListedTpu:
     """Return a plan's TPU as a row, with the ledger's note."""
+    return _row(one, ledger.read_ledger(), project)
+
+
+def _row(one: DeletionPlan, entries: Sequence[LedgerEntry], project: str) -> ListedTpu:
     key = (one.api, project, one.zone, one.name)
-    entries = ledger.read_ledger()
     entry = next((row for row in entries if row.key == key), None)
-    return _row(one, entry, project)
-
-
-def _row(one: DeletionPlan, entry: LedgerEntry | None, project: str) -> ListedTpu:
     made = one.queued_resource or one.nodes[0]
     error = one.queued_resource.error if one.queued_resource else None
     slices = len(one.queued_resource.nodes) if one.queued_resource else 1
@@ -181,6 +188,7 @@ def _row(one: DeletionPlan, entry: LedgerEntry | None, project: str) -> ListedTp
         error=error[1] if error else "",
         is_leftover=removal.is_leftover_plan(one),
         made_here=entry is not None,
+        owner=removal.find_plan_owner(entries, project, one),
         note=entry.note if entry else "",
         project=project,
         api=one.api,

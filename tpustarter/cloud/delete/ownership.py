@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Literal
 
 from tpustarter.cloud.api import api_choice
-from tpustarter.cloud.api.resources import QueuedResource
+from tpustarter.cloud.api.resources import QueuedResource, TpuNode
 from tpustarter.cloud.billing.ledger import KEPT_AFTER_UNANSWERED_S, LedgerEntry
 from tpustarter.cloud.create.tpu_request import TpuRequest
 from tpustarter.core.problem import ExitCode, Problem
@@ -40,6 +40,18 @@ def find_owner(entry: LedgerEntry, resource: QueuedResource) -> Whose:
     late_s = (resource.created - entry.request_time).total_seconds()
     # This machine's clock may be off, in both directions.
     return "ours" if abs(late_s) <= KEPT_AFTER_UNANSWERED_S else "unclear"
+
+
+def find_node_owner(entry: LedgerEntry, node: TpuNode) -> Whose:
+    """Return the owner of a node without a request: the ledger's entry, someone else, or unclear.
+
+    A node has a creation time of its own, which may be days after the request.
+    """
+    if entry.phase == "sent" or node.created is None:
+        return "unclear"
+    early_s = (entry.request_time - node.created).total_seconds()
+    is_same = is_same_type(entry.type, node.type) and entry.tier == node.tier
+    return "ours" if is_same and early_s <= KEPT_AFTER_UNANSWERED_S else "other"
 
 
 def format_creation_time(resource: QueuedResource) -> str:

@@ -20,6 +20,7 @@ from tpustarter.cloud.billing.ledger import LedgerEntry
 from tpustarter.cloud.create.events import Event, RequestMayExist, RequestWithdrawn
 from tpustarter.cloud.create.follow_request import follow_request
 from tpustarter.cloud.delete import ownership
+from tpustarter.cloud.delete.ownership import Whose
 from tpustarter.cloud.delete.withdrawal import (
     STILL_LISTED,
     UNFORCED,
@@ -95,11 +96,38 @@ def find_deletion_plans(
     return [one for one in plan_all_deletions(queued_resources, nodes) if _is_meant(one, name)]
 
 
-def plan_leftover_deletions(
-    queued_resources: Sequence[QueuedResource], nodes: Sequence[TpuNode]
-) -> list[DeletionPlan]:
-    """Return plans for resources that can't become a TPU but hold names and quota."""
-    return [one for one in plan_all_deletions(queued_resources, nodes) if is_leftover_plan(one)]
+@dataclass(frozen=True)
+class Leftovers:
+    """Plans for resources that can't become a TPU but hold names and quota."""
+
+    ours: list[DeletionPlan]
+    others: list[DeletionPlan]
+    """Those that may be somebody else's, which only their name deletes."""
+
+
+def find_leftovers(
+    project: str, queued_resources: Sequence[QueuedResource], nodes: Sequence[TpuNode]
+) -> Leftovers:
+    """Return a project's leftovers, divided by whether the ledger shows that they are ours."""
+    found = Leftovers([], [])
+    entries = ledger.read_ledger()
+    for one in plan_all_deletions(queued_resources, nodes):
+        if is_leftover_plan(one):
+            is_ours = find_plan_owner(entries, project, one) == "ours"
+            (found.ours if is_ours else found.others).append(one)
+    return found
+
+
+def find_plan_owner(entries: Sequence[LedgerEntry], project: str, one: DeletionPlan) -> Whose:
+    """Return the owner of a plan's resources, as the ledger's entries show it."""
+    place = (one.api, project, one.zone)
+    for entry in entries:
+        if entry.key[:3] == place and one.name in (entry.name, *entry.nodes):
+            if one.queued_resource is None:
+                return ownership.find_node_owner(entry, one.nodes[0])
+            if entry.name == one.name:
+                return ownership.find_owner(entry, one.queued_resource)
+    return "other"
 
 
 def is_leftover_plan(one: DeletionPlan) -> bool:

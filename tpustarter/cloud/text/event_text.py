@@ -109,6 +109,16 @@ def format_unreadable_warning(file: str) -> str:
     )
 
 
+def describe_others_leftovers(count: int) -> str:
+    """Return the sentence on leftovers that the ledger does not show to be the user's."""
+    one = "It was not asked for from here and may be somebody else's, so only its name deletes it."
+    many = (
+        "They were not asked for from here and may be somebody else's, so only their names delete "
+        "them."
+    )
+    return phrases.choose_plural(count, one, many)
+
+
 def describe_error(row: ListedTpu) -> tuple[str, tuple[str, ...]]:
     """Return the reason why a TPU request failed, and its fixes; both are empty if unknown."""
     if not row.error:

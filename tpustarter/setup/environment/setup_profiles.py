@@ -155,6 +155,32 @@ PROFILES = {
             title="Keras 3 on JAX",
             packages=("keras", "jax"),
         ),
+        # vllm-tpu 0.32.0 pins tpu-inference 0.32.0, and that jax 0.11.2, libtpu 0.0.48,
+        # flax 0.12.10, torchax 0.0.13 and torchvision 0.25.0, hence torch 2.10.0. This jax has no
+        # wheel for 3.11, and nixl 0.3.0 none for 3.13, so that 3.12 is the only Python. libtpu's
+        # wheel needs glibc 2.31 (manylinux_2_31). Source: their metadata (read 2026-11-30).
+        # Source of the generations:
+        # https://docs.vllm.ai/projects/tpu/en/latest/getting_started/quickstart/ (read 2026-11).
+        SetupProfile(
+            name="vllm",
+            title="vLLM 0.32.0 for TPUs",
+            purpose="a server of language models",
+            folder="tpu-vllm",
+            command="check",
+            key=environments.VLLM,
+            wheel="vllm-tpu==0.32.0",
+            tpu_wheel="vllm-tpu==0.32.0",
+            packages=("vllm_tpu", "jax"),
+            registered_text="{folder}/bin/vllm is the server, and checks and lessons never use it",
+            activated=True,
+            supports="what vllm-tpu 0.32.0 pins",
+            versions=("3.12",),
+            system="Linux x86_64",
+            not_on={
+                "v2": "sample from JAX yourself, as `tpustarter learn project/generate` does",
+                "v3": "sample from JAX yourself, as `tpustarter learn project/generate` does",
+            },
+        ),
         _JUPYTER,
         replace(
             _JUPYTER,
@@ -223,6 +249,9 @@ SIZES = {
     "tensorflow-tpu==2.20.0 libtpu==0.0.31": ("600 MB", "3 GB"),
     "keras jax": ("200 MB", "1 GB"),
     "keras jax[tpu]": ("450 MB", "2 GB"),
+    # The download is the sum of the 257 files that the index resolves to; twice that on the disk is
+    # an estimate, from the share of the same torch in PyTorch/XLA's.
+    "vllm-tpu==0.32.0": ("5.2 GB", "10 GB"),
     "xprof tensorboard psutil jax": ("300 MB", "1 GB"),
     "xprof tensorboard psutil jax[tpu]": ("550 MB", "2 GB"),
     "notebook matplotlib jax": ("250 MB", "1 GB"),

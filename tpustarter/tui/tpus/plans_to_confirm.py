@@ -62,18 +62,22 @@ def plan_deletion(client: ProjectClient, clock: Clock, tpu: ListedTpu, project: 
 
 
 def plan_leftovers(client: ProjectClient, clock: Clock, project: Project) -> TpuPlan | str:
-    """Return the plan to delete all leftovers; a sentence if there are none."""
+    """Return the plan to delete the user's leftovers; a sentence if there are none."""
     queued, nodes = client.resources()
-    doomed = removal.plan_leftover_deletions(queued.items, nodes.items)
+    found = removal.find_leftovers(project.name, queued.items, nodes.items)
+    doomed = found.ours
     silent = tuple(dict.fromkeys((*queued.unreachable, *nodes.unreachable)))
     missing = f"Google could not reach {', '.join(map(escape_text, silent))}." if silent else ""
+    others = _describe_others(found.others)
     if not doomed:
         nothing = "Nothing is left over, and no name or quota is taken up by an old request."
-        return f"{nothing} {missing}".strip()
+        return f"{others or nothing} {missing}".strip()
     now = clock.now()
     lines: list[LaidOutLines] = []
     for one in doomed:
         lines += [*_of_doomed(one, project, now), HangingText("", "")]
+    if others:
+        lines += [HangingText("", style_sentence(others)), HangingText("", "")]
     if missing:
         lines.append(HangingText("", f"{missing} What is left over there is not in this list."))
     commands = [command for one in doomed for command in one.commands(project)]
@@ -84,6 +88,16 @@ def plan_leftovers(client: ProjectClient, clock: Clock, project: Project) -> Tpu
         f"delete {phrases.choose_plural(len(doomed), 'it', 'them all')}",
         tpu_work.make_deletion_work(doomed, project),
     )
+
+
+def _describe_others(others: Sequence[DeletionPlan]) -> str:
+    """Return a sentence on leftovers that may be somebody else's, or "" if there are none."""
+    if not others:
+        return ""
+    names = phrases.join_words([f"`{one.name}` in {one.zone}" for one in others], most=4)
+    verb = phrases.choose_plural(len(others), "is", "are")
+    sentence = event_text.describe_others_leftovers(len(others))
+    return escape_text(f"Left over too {verb} {names}. {sentence}")
 
 
 def plan_stop_or_start(

@@ -84,8 +84,9 @@ gcloud is configured for.
   TPU VM of one host, so that its chips are no longer billed, and starts it again.
 * **b** shows the jobs on your TPUs, and starts one on the marked TPU. A job goes on when you close
   the laptop.
-* **l** finds requests that have no TPU but still take up a name and quota. It shows them, and
-  deletes them once you have typed `leftovers`.
+* **l** finds requests that have no TPU but still take up a name and quota. It shows them, and once
+  you have typed `leftovers` it deletes those that you asked for from here. What may be somebody
+  else's is deleted with **d** alone, by its name.
 * What this program asked for stays in its **ledger** until Google has shown that it is gone. So a
   request whose answer was lost is listed here too, and may be billed.
 """

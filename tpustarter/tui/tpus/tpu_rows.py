@@ -144,13 +144,21 @@ def format_bill_and_leftovers(seen: KnownTpus) -> str:
         )
     elif seen.tpus:
         told.append("None of this is billed for chips now.")
-    leftovers = sum(tpu.is_leftover for tpu in seen.tpus)
-    if leftovers:
+    owners = [tpu.owner == "ours" for tpu in seen.tpus if tpu.is_leftover]
+    if leftovers := sum(owners):
         told.append(
             phrases.choose_plural(
                 leftovers,
                 "1 leftover takes up its name and quota. Press l to delete it.",
                 f"{leftovers} leftovers take up their names and quota. Press l to delete them.",
+            )
+        )
+    if others := len(owners) - leftovers:
+        told.append(
+            phrases.choose_plural(
+                others,
+                "1 leftover may be somebody else's. Mark it and press d to delete it.",
+                f"{others} leftovers may be somebody else's. Mark one and press d to delete it.",
             )
         )
     if seen.unreachable:
