@@ -34,5 +34,5 @@ def describe_donation(result: ResultFields) -> str:
 
 
 def _list_values(values: Sequence[str | int]) -> str:
-    listed = ", ".join(map(json.dumps, values))
-    return f"({listed},)" if len(values) == 1 else f"({listed})"
+    first, *others = map(json.dumps, values)
+    return f"({', '.join([first, *others])})" if others else f"({first},)"
