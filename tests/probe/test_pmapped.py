@@ -38,6 +38,7 @@ def test_arguments_are_sharded_along_mapped_axes() -> None:
     ]
     assert (2.0, 3, "int32") == (scale, power, x.dtype)
     assert (1, 4) == shapes.shape
+    assert ("params", "scale", "x", "power", "bias") == job.pmapped
 
 
 @lowered

@@ -66,6 +66,18 @@ def test_arguments_without_names_give_no_hint() -> None:
     assert donation.make_donation_fields([0], ["[0]"], 5) is None
 
 
+def test_function_of_pmap_donates_by_position() -> None:
+    """A name is of no use there, nor is an argument that is no parameter."""
+    fields: Any = {"arguments": ["state", "x"], "most_bytes": 2**30, "hbm_bytes": None}
+    found = donation.add_positions(fields, ["x", "train", "state"])
+    result = made("step", "v5e-8", donation=found, hbm_limit_bytes=16 * 2**30)
+
+    assert fields == donation.add_positions(fields, [])
+    assert fields | {"argnums": [2, 0]} == found
+    assert donation.add_positions(fields, ["x"]) is None
+    assert "`jax.pmap(..., donate_argnums=(2, 0))`" in describe_donation(result)
+
+
 def test_each_result_matches_one_argument() -> None:
     """A result takes the memory of one argument, the first of its type."""
     assert [0, 2] == donation.list_donatable(["a", "a", "b", "c"], ["b", "a", "d"])

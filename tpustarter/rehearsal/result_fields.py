@@ -303,6 +303,9 @@ class Donation:
     layout. None for a program that does not fit."""
     hbm_bytes: int | None
     """Memory that the program needs when compiled with them donated; None if it was not."""
+    argnums: tuple[int, ...] | None = None
+    """Their positions, as the `donate_argnums` of `jax.pmap` expects them; None for a function that
+    `jax.pmap` did not make."""
 
 
 def fits_memory(result: ResultFields) -> bool:

@@ -27,12 +27,18 @@ _DONOR = re.compile(r"\((\d{1,9}), \{(\d{0,9})")
 _ROOT = re.compile(r"[^\W\d]\w*")
 
 
-class DonationFields(TypedDict):
+class NamedDonationFields(TypedDict):
     """Arguments of a function that could be donated, as in `result_fields.Donation`."""
 
     arguments: list[str]
     most_bytes: int | None
     hbm_bytes: int | None
+
+
+class DonationFields(NamedDonationFields, total=False):
+    """Donation of a function that may be one of `jax.pmap`, which takes positions."""
+
+    argnums: list[int]
 
 
 def find_undonated_arguments(
@@ -86,6 +92,18 @@ def make_donation_fields(
     saved = dict.fromkeys(numbers, 1)
     fields = _make_fields(saved, names, None)
     return {**fields, "hbm_bytes": needed_bytes} if fields else None
+
+
+def add_positions(fields: DonationFields | None, pmapped: Sequence[str]) -> DonationFields | None:
+    """Return the donation with the positions of its arguments, if `jax.pmap` made the function.
+
+    It is None where an argument is no parameter, such as one of `**options`.
+    """
+    if fields is None or not pmapped:
+        return fields
+    if not set(fields["arguments"]) <= {*pmapped}:
+        return None
+    return {**fields, "argnums": [pmapped.index(name) for name in fields["arguments"]]}
 
 
 def _make_fields(

@@ -36,6 +36,8 @@ class LoweringJob:
     arguments: Sequence[object]
     """Arrays, or `jax.ShapeDtypeStruct`s; shardings over a mesh are kept."""
     named: Mapping[str, object] = field(default_factory=dict[str, object])
+    pmapped: tuple[str, ...] = ()
+    """The parameters of a function of `jax.pmap`; empty for other functions."""
 
 
 def group_by_device_kind(
@@ -128,6 +130,7 @@ def export_to_file(
             "free_arguments": [exported.in_shardings_hlo[index] is None for index in kept],
             "free_outputs": [sharding is None for sharding in exported.out_shardings_hlo],
             "named": jitted_functions.has_named_arguments(function, jitted),
+            "pmapped": [*job.pmapped],
         },
         "arguments": [jitted_functions.format_hlo_type(aval) for aval in exported.in_avals],
         "notes": [*notes, *texts],

@@ -7,8 +7,10 @@ Source: https://docs.jax.dev/en/latest/migrate_pmap.html (read 2026-11)
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import importlib
+import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, TypeVar
 
@@ -66,7 +68,10 @@ class PmappedFunction:
             static_argnums=self._static,
             donate_argnums=self._options.get("donate_argnums", ()),
         )
-        return LoweringJob(jitted, sharded, self._shard(mesh, 0, named))
+        parameters: tuple[str, ...] = ()
+        with contextlib.suppress(TypeError, ValueError):  # not every callable has a signature
+            parameters = tuple(inspect.signature(self._mapped).parameters)
+        return LoweringJob(jitted, sharded, self._shard(mesh, 0, named), parameters)
 
     def _list_sizes(self, mapped: Sequence[tuple[object, object]]) -> Iterator[int]:
         sizes: list[int] = []

@@ -172,7 +172,8 @@ class _Donating:
             _, needed = _read_memory(executable)
         except RuntimeError as error:
             needed = _memory(str(error)).get("hbm_bytes", 0)
-        return donation.make_donation_fields(donated, names, needed) if needed else None
+        fields = donation.make_donation_fields(donated, names, needed) if needed else None
+        return donation.add_positions(fields, self.lowered.get("pmapped", ()))
 
 
 class _Lowered:
@@ -403,7 +404,10 @@ def _facts(executable: Executable, lowered: _Lowered) -> dict[str, object]:
     undonated = None
     if lowered.donating and read.complete:
         header = text.partition("\n")[0]
-        undonated = donation.find_undonated_arguments(header, read, lowered.names(), needed)
+        undonated = donation.add_positions(
+            donation.find_undonated_arguments(header, read, lowered.names(), needed),
+            lowered.donating.lowered.get("pmapped", ()),
+        )
     seconds, why = _model_seconds(cost, read, lowered.devices)
     values = sorted(
         (*read.arguments, *read.outputs, *read.values), key=lambda value: -value.laid_out_bytes

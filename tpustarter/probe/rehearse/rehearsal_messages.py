@@ -74,6 +74,8 @@ class AliasedArtifactFields(ArtifactFields, total=False):
 
     named: bool
     """True if `jax.jit` can donate arguments by their names in the artifact."""
+    pmapped: list[str]
+    """All parameters of a function of `jax.pmap`, which donates by position; empty for others."""
     donated: list[int]
     """Indices of further arguments to donate."""
     aliases: list[list[int]]

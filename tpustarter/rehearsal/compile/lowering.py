@@ -351,6 +351,8 @@ def _exported(event: ProgramEvent, session: ProbeSession) -> LoweredProgram:
         fields["aliases"] = aliases
     if lowered.get("named") is True:
         fields["named"] = True
+    if pmapped := [str(name) for name in lowered.get("pmapped", ())]:
+        fields["pmapped"] = pmapped
     source: ProgramSource = {
         "artifact": str(event["artifact"]),
         "lowered": fields,

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Sequence
+
 from tpustarter.core.json_values import as_type
 from tpustarter.rehearsal.result_fields import Donation, ResultFields
 from tpustarter.rehearsal.text.memory_size import format_size
@@ -16,11 +19,11 @@ def describe_donation(result: ResultFields) -> str:
     found = as_type(result.get("donation"), Donation)
     if found is None or not found.arguments:
         return ""
-    quoted = "".join(f'"{name}", ' for name in found.arguments)
-    listed = quoted.strip() if len(found.arguments) == 1 else quoted.removesuffix(", ")
     names = phrases.join_words([f"`{name}`" for name in found.arguments])
     are = phrases.choose_plural(len(found.arguments), "is", "are")
-    change = f"`jax.jit(..., donate_argnames=({listed}))`"
+    change = f"`jax.jit(..., donate_argnames={_list_values(found.arguments)})`"
+    if found.argnums is not None:
+        change = f"`jax.pmap(..., donate_argnums={_list_values(found.argnums)})`"
     after = f"if {names} {are} not used after the call"
     if found.hbm_bytes is None:
         return f"{change} saves up to {format_size(found.most_bytes or 0)}, {after}"
@@ -28,3 +31,8 @@ def describe_donation(result: ResultFields) -> str:
     text = f"{change} makes it {format_size(found.hbm_bytes)}, which "
     text += "fits" if fits else "is still too much"
     return f"{text} (compiled so), {after}"
+
+
+def _list_values(values: Sequence[str | int]) -> str:
+    first, *others = map(json.dumps, values)
+    return f"({', '.join([first, *others])})" if others else f"({first},)"
