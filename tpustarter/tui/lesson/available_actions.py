@@ -79,9 +79,6 @@ def list_action_conditions(
     def can_go_on() -> bool:
         return bool(opened and opened.following) and not running
 
-    def can_set_up() -> bool:
-        return not running and not editing
-
     offers: dict[str, Callable[[], bool]] = {
         "leave_done": lambda: page.is_done_typing and not running,
         "wait": lambda: running,
@@ -108,11 +105,21 @@ def list_action_conditions(
         "no_question": lambda: page.question is None and page.has_open_question and not editing,
         "exercise": lambda: bool(opened and opened.exercises) and not running,
         "words": lambda: bool(opened and opened.refers),
-        "setup": lambda: can_set_up() and bool(opened and opened.setups) and not page.needs_setup,
-        "setup_first": lambda: can_set_up() and page.needs_setup and not _sets_up(page),
-        "setup_too": lambda: can_set_up() and _sets_up(page),
     }
+    offers |= _list_setup_conditions(page, opened, is_possible=not (running or editing))
     return offers | ({"back": lambda: True} if editing else {})
+
+
+def _list_setup_conditions(
+    page: LessonPage, opened: OpenedLesson | None, *, is_possible: bool
+) -> dict[str, Callable[[], bool]]:
+    """Return the predicates of the key that opens a set-up; none holds unless `is_possible`."""
+    explains = bool(opened and opened.setups)
+    return {
+        "setup": lambda: is_possible and explains and not page.needs_setup,
+        "setup_first": lambda: is_possible and page.needs_setup and not _sets_up(page),
+        "setup_too": lambda: is_possible and _sets_up(page),
+    }
 
 
 def _has_failed(page: LessonPage) -> bool:

@@ -173,9 +173,7 @@ def make_result_text(
         return BlockStatusText("pass", status_word("pass", "pass") + raises + where)
     if result.status in ("fail", "error") and is_try:
         first = "" if is_edited else f"; change it first{'' if is_editing else ', with e'}"
-        keys = "Esc, and then o" if is_editing else "o"
-        told = f"{NEXT_HELP[next_help]} {keys}." if next_help else ""
-        where_to_look = style_sentence(told)
+        where_to_look = _name_next_help(next_help, is_editing=is_editing)
         reason = tuple(_reason(result, is_task=True))
         title = status_word("warn", "not yet") + where + first
         return BlockStatusText(f"not yet{line}", title, reason, where_to_look)
@@ -189,6 +187,12 @@ def make_result_text(
         return BlockStatusText(f"not yet{line}", status_word("warn", "not yet") + where, (note,))
     title = status_word(result.status, _LABELS[result.status]) + where
     return BlockStatusText(f"{_LABELS[result.status]}{line}", title, tuple(_reason(result)))
+
+
+def _name_next_help(fold: str, *, is_editing: bool) -> Content:
+    """Return the sentence about the key of a hint or an answer, or nothing without a fold."""
+    key = "Esc, and then o" if is_editing else "o"
+    return style_sentence(f"{NEXT_HELP[fold]} {key}.") if fold else Content()
 
 
 def _missing(result: BlockResult) -> str:
