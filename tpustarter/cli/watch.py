@@ -8,7 +8,7 @@ import time
 from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -118,16 +118,30 @@ def watch(
     python: str | None,
     as_json: bool,
     all_hosts: bool,
-    **given: Any,
+    start: str | None,
+    on: str | None,
+    hosts: int | None,
+    settings: tuple[str, ...],
+    wait_s: float,
+    yes: bool,
 ) -> None:
     """Show the TPU live; `_HELP` has the command's help."""
     if all_hosts:
         from tpustarter.cli.watch_all_hosts import SliceWatchOptions, watch_all_hosts
 
-        options = SliceWatchOptions(python=python or "python3", seconds=seconds, **given)
+        options = SliceWatchOptions(
+            python=python or "python3",
+            seconds=seconds,
+            start=start,
+            on=on,
+            hosts=hosts,
+            settings=settings,
+            wait_s=wait_s,
+            yes=yes,
+        )
         with print_errors_as_json(SCHEMA, wanted=as_json):
             sys.exit(watch_all_hosts(options, once=once, as_json=as_json))
-    if given["start"] or given["on"] or given["settings"] or given["hosts"]:
+    if start or on or settings or hosts:
         raise click.UsageError("--start, --on, --hosts and --set only work with --all-hosts")
     with print_errors_as_json(SCHEMA, wanted=as_json), _watching(ports, seconds, python) as tpu:
         reading = tpu.look_whole() if once or as_json else tpu.look()

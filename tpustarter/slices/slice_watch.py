@@ -134,7 +134,7 @@ class SliceWatch:
 
     @property
     def latest(self) -> WatchedSlice:
-        """What is known of the hosts now."""
+        """The hosts as they are known now."""
         return self._summarise(max(LATE_LOOKS * self.seconds, LATE_S))
 
     def stop(self) -> None:
@@ -142,7 +142,7 @@ class SliceWatch:
         self._started.stop()
 
     def look_once(self, wait_s: float) -> WatchedSlice:
-        """Return what every host says, giving up those that don't answer in the given seconds."""
+        """Return the answers of all hosts, giving up those that need more than `wait_s`."""
         end_at, is_stopped = time.monotonic() + wait_s, False
         for event in self._started.events():
             self._take(event)
@@ -154,7 +154,7 @@ class SliceWatch:
         return self._summarise(math.inf)
 
     def follow(self) -> Iterator[WatchedSlice]:
-        """Yield what is known of the hosts every `seconds`, until all of them have ended."""
+        """Yield the hosts as they are known every `seconds`, until all of them have ended."""
         next_at = time.monotonic()
         for event in self._started.events():
             self._take(event)
@@ -196,7 +196,7 @@ class SliceWatch:
         host.problem = f"{ended.what}: {tail}" if tail else ended.what
 
     def _summarise(self, late_s: float) -> WatchedSlice:
-        """Return what is known; a host whose last answer is older than `late_s` is silent."""
+        """Return a look; a host whose last answer is older than `late_s` is silent."""
         rows: list[WatchedSliceHost] = []
         for number, host in sorted(self._hosts.items()):
             age_s = time.monotonic() - host.seen_at

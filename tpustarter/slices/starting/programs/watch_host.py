@@ -1,4 +1,4 @@
-"""What one host runs for `tpustarter watch --all-hosts`: it looks at its TPU and prints events.
+"""The program of one host of `tpustarter watch --all-hosts`, which prints what its TPU does.
 
 It is the `__main__.py` of a zip, and needs tpustarter in the Python that runs it. An event is a
 line with the document of `tpustarter watch --json`, or with the reason why there is none. It ends
@@ -18,7 +18,6 @@ import threading
 import time
 import zipfile
 from pathlib import Path
-from typing import Any
 
 REQUEST = "request.json"
 """Member of the zip with `once` and the `seconds` between two looks."""
@@ -52,7 +51,7 @@ def main(arguments: list[str]) -> int:
         tpu.close()
 
 
-def _send(fields: dict[str, Any]) -> None:
+def _send(fields: dict[str, object]) -> None:
     print(json.dumps({"event": "watched", **fields}, default=str), flush=True)
 
 
