@@ -68,3 +68,11 @@ def test_duration_has_at_most_two_units(seconds: float, expected: str) -> None:
 def test_estimate_has_one_unit(seconds: float, expected: str) -> None:
     """Tenths are shown below two seconds alone."""
     assert expected == phrases.format_approximate_duration(seconds)
+
+
+@pytest.mark.parametrize(
+    ("minutes", "text"), [(0, "0 min"), (8, "8 min"), (60, "1 h"), (1570, "26 h 10 min")]
+)
+def test_reading_time_has_no_days(minutes: int, text: str) -> None:
+    """A day of reading has fewer than 24 hours."""
+    assert text == phrases.format_reading_time(minutes)

@@ -122,11 +122,12 @@ def test_setups_of_path_are_listed_first(tmp_path: Path) -> None:
             seen = await press(pilot, "s")
             names = re.findall(r"(?:not made|not here|ready|begun) +([a-z][a-z-]+) ", seen)
             assert [*PROFILES] == sorted(names[: len(PROFILES)], key=[*PROFILES].index)
-            assert ["pytorch-xla", "torchtpu", "jax"] == names[:3]
+            assert ["jax", "pytorch-xla", "torchtpu"] == names[:3]
             assert seen.index("for your path") < seen.index("jax ") < seen.index("Other env")
-            assert "tpustarter setup pytorch-xla" in seen
+            assert "tpustarter setup jax" in seen
+            await press(pilot, "down")
             assert "Set up PyTorch/XLA 2.9.0" in await press(pilot, "enter")
-            await press(pilot, "escape", "down", "down", "enter", "y")
+            await press(pilot, "escape", "up", "enter", "y")
             screen = next(one for one in pilot.app.screen_stack if isinstance(one, SetupListScreen))
             with pytest.MonkeyPatch.context() as patch:  # what is known before it is looked again
                 patch.setattr(screen, "_look", lambda: None)

@@ -15,6 +15,7 @@ __all__ = [
     "format_approximate_duration",
     "format_count",
     "format_duration",
+    "format_reading_time",
     "join_words",
     "near_matches",
 ]
@@ -43,6 +44,12 @@ def format_count(number: int, noun: str, nouns: str = "") -> str:
 def choose_plural(number: int, one: str, many: str) -> str:
     """Return the singular or plural form for a number."""
     return one if number == 1 else many
+
+
+def format_reading_time(minutes: int) -> str:
+    """Return the time that lessons take, never in days, as nobody reads for 24 hours: `26 h`."""
+    hours, rest = divmod(minutes, 60)
+    return " ".join([f"{hours} h"] * bool(hours) + [f"{rest} min"] * bool(rest or not hours))
 
 
 def format_approximate_duration(seconds: float) -> str:

@@ -195,7 +195,7 @@ def _minutes(lesson: Lesson) -> str:
 def _amount(stage: PathPart) -> str:
     if stage.is_begun and not stage.is_done:
         read = f", {stage.read} read" if stage.read else ""
-        left = f", {phrases.format_duration(60 * stage.left)} left" if stage.left else ""
+        left = f", {phrases.format_reading_time(stage.left)} left" if stage.left else ""
         return f"{stage.done} of {len(stage.lessons)} done{read}{left}"
     return stage.size_text
 

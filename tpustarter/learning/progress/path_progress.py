@@ -42,7 +42,7 @@ class PathPart:
     def size_text(self) -> str:
         """Return text such as `12 lessons, 2 h 10 min`."""
         lessons = phrases.format_count(len(self.lessons), "lesson")
-        return f"{lessons}, {phrases.format_duration(60 * self.minutes)}"
+        return f"{lessons}, {phrases.format_reading_time(self.minutes)}"
 
     @property
     def words(self) -> str:
@@ -53,13 +53,13 @@ class PathPart:
             return f"all {self.size_text} done"
         if self.read or not self.left:
             return self.progress_text
-        whole = phrases.format_duration(60 * self.minutes)
-        return f"{self.counts_text}, {phrases.format_duration(60 * self.left)} of {whole} left"
+        whole = phrases.format_reading_time(self.minutes)
+        return f"{self.counts_text}, {phrases.format_reading_time(self.left)} of {whole} left"
 
     @property
     def progress_text(self) -> str:
         """Return the progress without the total time: `4 of 12 lessons done, 35 min left`."""
-        left = phrases.format_duration(60 * self.left)
+        left = phrases.format_reading_time(self.left)
         return f"{self.counts_text}, {left} left" if self.left else self.counts_text
 
     @property

@@ -262,4 +262,4 @@ def _amount(progress: PathProgress) -> str:
     part = progress.whole
     count = len(part.lessons)
     said = f"{part.done} of {count} done" if part.is_begun else f"{count} lessons"
-    return f"{said}  {phrases.format_duration(60 * part.minutes):>11}"
+    return f"{said}  {phrases.format_reading_time(part.minutes):>11}"

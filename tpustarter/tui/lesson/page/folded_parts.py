@@ -20,10 +20,10 @@ class FoldedPart(Collapsible):
 
     def __init__(self, summary: str, *widgets: Widget) -> None:
         self.summary = summary
-        self._title = TITLES.get(summary) or escape_text(summary)
+        self._heading = TITLES.get(summary) or escape_text(summary)
         super().__init__(
             *widgets,
-            title=f"{self._title}  (o opens it)",
+            title=f"{self._heading}  (o opens it)",
             classes="fold",
             collapsed_symbol=">",
             expanded_symbol="v",
@@ -34,7 +34,7 @@ class FoldedPart(Collapsible):
         self.collapsed = not self.collapsed
 
     def watch_collapsed(self, collapsed: bool) -> None:  # noqa: FBT001  Textual's signature
-        self.title = f"{self._title}  (o {'opens' if collapsed else 'closes'} it)"
+        self.title = f"{self._heading}  (o {'opens' if collapsed else 'closes'} it)"
 
 
 class FigureView(Vertical):
