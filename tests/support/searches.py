@@ -112,8 +112,11 @@ SEARCHES: list[tuple[str, list[str]]] = [
     ("huggingface", ["project/hugging-face-formats", "pytorch/hugging-face"]),
     ("lr schedule", ["jax/first-day-capstone", "project/train-it", "pytorch/port-a-cuda-script"]),
     ("if statement in jit", ["jax/control-flow-and-batching"]),
-    ("utilization", ["project/profile-it", "jax/measure-and-profile"]),
+    (
+        "utilization",
+        ["project/profile-it", "jax/measure-and-profile", "trouble/live-numbers"],
+    ),
     ("monitoring", ["trouble/live-numbers"]),
     ("gpu utilization", ["trouble/live-numbers"]),
-    ("nvidia-smi", ["trouble/live-numbers"]),
+    ("nvidia-smi", ["trouble/live-numbers", "start/what-you-get"]),
 ]
