@@ -18,7 +18,7 @@ OPENING = 6
 """Number of lines above the stages, for the next step and the progress."""
 HIGH = 35
 """Minimum screen height, in lines, for showing other activities."""
-FEWEST = 3
+FEWEST = 2
 """Minimum number of lessons shown of the stage with the next lesson."""
 
 
