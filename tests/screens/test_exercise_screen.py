@@ -165,7 +165,7 @@ def test_file_saved_elsewhere_during_typing_is_kept(tmp_path: Path) -> None:
 def test_o_explains_external_editor_before_opening(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Where a terminal cannot be lent, the app says so; the command is VISUAL's, then EDITOR's."""
+    """A terminal that cannot be lent is named; the command is VISUAL's, then EDITOR's."""
     from tpustarter.tui.kit.external_editor import find_editor
 
     monkeypatch.setenv("VISUAL", "my-editor --wait")

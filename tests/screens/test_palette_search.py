@@ -97,7 +97,7 @@ def test_palette_counts_titles_left_out(tmp_path: Path) -> None:
 
 @pytest.mark.usefixtures("long_command")
 def test_help_and_palette_shorten_commands_and_explain_once(tmp_path: Path) -> None:
-    """What differs is not hidden by what all of them begin with."""
+    """The common beginning of several commands hides nothing that differs."""
 
     async def journey() -> None:
         async with tutor(tmp_path) as pilot:

@@ -25,7 +25,7 @@ def test_keys_belong_to_marked_block(tmp_path: Path) -> None:
 
 
 def test_enter_after_last_block_reads_to_end(tmp_path: Path) -> None:
-    """Where it says what is next."""
+    """The end of the lesson names the next step."""
     text = f"{HELLO}\n" + "\n\n".join(f"Paragraph {n}." for n in range(40))
 
     async def journey() -> None:

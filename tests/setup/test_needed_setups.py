@@ -68,7 +68,7 @@ def test_tpu_has_a_larger_download(tmp_path: Path) -> None:
 
 
 def test_missing_packages_are_counted(tmp_path: Path) -> None:
-    """What set-up does not install is named with the number of lessons that need it."""
+    """Packages beyond a set-up are named with the number of lessons that need them."""
     site = tmp_path / "lib/python3.12/site-packages"
     (site / "flax-0.12.0.dist-info").mkdir(parents=True)
     [needed] = find_needed_setups([NEW, PACKAGE], pythons(tmp_path, jax="0.10.2"))

@@ -27,7 +27,7 @@ MESSAGE = 1 << 20
 LEARNED = ("tpustarter.", "tests.support.")
 """Modules that later copies find imported, when an earlier one had to import them."""
 NEVER = ("tpustarter.__main__", "tpustarter.checks", "tpustarter.cloud", "tpustarter.tui")
-"""What runs as `__main__`, what starts threads that a copy would lack, and what seldom matters."""
+"""Exceptions: a program itself, what starts threads that a copy would lack, and rare imports."""
 
 
 @cache
