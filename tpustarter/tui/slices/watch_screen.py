@@ -90,16 +90,19 @@ does. Before anything runs, you see the commands that start that. **Enter** or *
 
     def on_facts_loaded(self, message: FactsLoaded[PreparedWatch | Problem]) -> None:
         facts = message.facts
-        self._say("Nothing was started. Press a to see the commands again, or Esc to go back.")
         if isinstance(facts, Problem):
+            self._say("Nothing was started. Press a to try again, or Esc to go back.")
             self.show_error(facts)
             return
+        self._say("Nothing has been started yet.")
         words = self._options.list_words("watch")
         question = StartQuestion("Watch all hosts: nothing runs yet", DOES, facts.commands, words)
         self.tutor.push_screen(question, lambda yes: self._answer(facts, yes=yes))
 
     def _answer(self, prepared: PreparedWatch, *, yes: bool | None) -> None:
-        if yes:
+        if not yes:
+            self._say("Nothing was started. Press a to see the commands again, or Esc to go back.")
+        else:
             self._say("Waiting for the first answer of a host, usually 3 to 20 s.")
             self._runner.begin(lambda: self._play(prepared))
         self.refresh_bindings()
