@@ -1,4 +1,7 @@
-"""A small training loop, recorded by the profiler: `python profiled.py` writes to `traces`."""
+"""A small training loop, recorded by the profiler.
+
+`python profiled.py` writes the profile to the folder `traces`.
+"""
 
 import sys
 import time
@@ -11,7 +14,7 @@ WIDTH = 512
 
 
 def loss(params, x):
-    """Return a number that falls, from a product for attention and two for an MLP."""
+    """Return a number that falls, after two products for each scope."""
     with jax.named_scope("attn"):
         x = jax.nn.softmax(x @ params["attn"]) @ params["attn"].T
     with jax.named_scope("mlp"):
