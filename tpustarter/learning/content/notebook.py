@@ -163,10 +163,11 @@ def _drawing_code(block: Block) -> Iterator[str]:
 def _figure_text(figure: Figure, folder: Path) -> str:
     """Return a figure as an embedded picture, or as its text if the picture cannot be read."""
     try:
-        picture = locations.read_text(folder / figure.file).encode()
+        picture = (folder / figure.file).read_bytes()
     except (OSError, ValueError):
         return f"```text\n{figure.text}\n```\n\n*{figure.caption}*"
-    address = f"data:image/svg+xml;base64,{base64.b64encode(picture).decode()}"
+    kind = "png" if figure.file.endswith(".png") else "svg+xml"
+    address = f"data:image/{kind};base64,{base64.b64encode(picture).decode()}"
     return f"![{figure.caption}]({address})\n\n*{figure.caption}*"
 
 
