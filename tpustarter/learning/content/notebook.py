@@ -17,7 +17,6 @@ from typing import Literal
 
 import msgspec
 
-from tpustarter.core import locations
 from tpustarter.core.content import Lesson
 from tpustarter.learning.content import code_files, exercises
 from tpustarter.learning.content.blocks import Block, Figure, LessonPart, parse_lesson
