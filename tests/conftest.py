@@ -27,8 +27,11 @@ from tpustarter.learning.search import search, search_index
 from tpustarter.running import probe_archive, run_folder
 
 sys.dont_write_bytecode = False
-# `nohup ... &` makes this process and all its children ignore SIGINT.
+# `nohup ... &` makes this process and all its children ignore SIGINT and SIGHUP. The second keeps
+# doing nothing here, but what a test starts has the default again.
 signal.signal(signal.SIGINT, signal.default_int_handler)
+if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
+    signal.signal(signal.SIGHUP, lambda *_: None)
 pytest.register_assert_rewrite("tests.support")  # its assertions should show values, too
 
 

@@ -13,6 +13,7 @@ from pathlib import Path
 import jsonschema
 import pytest
 
+from tests.support import copies
 from tests.support.fake_tools import behave, calls, lay_tools
 from tests.support.machines import lay_out
 from tests.support.places import SUPPORT
@@ -45,14 +46,7 @@ def setup(
 ) -> subprocess.CompletedProcess[str]:
     """Run `tpustarter setup` and return what it did."""
     env = {**os.environ, "HOME": machine.env["HOME"], "COLUMNS": "80"}
-    return subprocess.run(
-        words(machine, kill, *arguments),
-        env=env,
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
+    return copies.run(words(machine, kill, *arguments), env=env)
 
 
 def tools_of(machine: host.Machine) -> Path:
