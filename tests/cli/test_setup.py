@@ -116,12 +116,7 @@ def test_failed_step_exits_1_with_output_and_log(machine: host.Machine) -> None:
     assert "the disk is full: `df -h ~/tpu`" in done.stdout
     *_, log, why = done.stdout.splitlines()
     assert log.startswith("        log  ")
-    explained = subprocess.run(
-        [sys.executable, "-m", *shlex.split(why.partition("why  ")[2])],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    explained = copies.run([sys.executable, "-m", *shlex.split(why.partition("why  ")[2])])
     assert "No space left on device" in explained.stdout
     assert 0 == explained.returncode
     assert done.stderr.startswith("exit 1: install: ended with exit code 1. Next: `")
