@@ -413,7 +413,7 @@ def test_deleted_working_folder_is_single_problem(command: str, tmp_path: Path) 
         cwd=gone,
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=HANG_S,
         check=False,
     )
 

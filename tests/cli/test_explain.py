@@ -14,6 +14,7 @@ import pytest
 
 from tests.support import copies
 from tests.support.places import SUPPORT, TESTS
+from tests.support.processes import HANG_S
 from tests.support.sessions import SAMPLES
 from tests.support.stubs import make_python
 from tests.support.terminal import terminal
@@ -240,7 +241,7 @@ def test_forwarded_signal_is_not_explained() -> None:
         assert process.stdout
         process.stdout.readline()
         process.terminate()
-        _, stderr = process.communicate(timeout=60)
+        _, stderr = process.communicate(timeout=HANG_S)
 
     assert (143, b"") == (process.returncode, stderr)
 
