@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from importlib import metadata, resources
+from importlib import resources
 
 import jsonschema
 
+from tests.support.compiler_flags import fast_compiler
 from tests.support.made_lessons import run_block
 from tests.support.processes import HANG_S
 from tpustarter.core import content
@@ -60,28 +60,6 @@ TRAIN = (
     RESTARTS,
 )
 """Lessons with dozens or hundreds of training steps."""
-
-
-PATIENT = f"--xla_cpu_collective_call_terminate_timeout_seconds={4 * HANG_S:.0f}"
-"""XLA ends a process of eight CPU devices if one of them is 40 s late at a collective, as happens
-on a machine with other work."""
-LEVEL = "--xla_backend_optimization_level"
-
-
-def fast_compiler(level: int = 0) -> dict[str, str]:
-    """Return variables with which JAX compiles for the CPU in a quarter of the processor time.
-
-    Two thirds of the time of the project's lessons is the compiler's. Older code generators and few
-    optimizations give the same losses to six digits, and programs that run up to three times as
-    long at level 0, a tenth longer at 1. JAX 0.12 ends at the flag, so only 0.10 gets it.
-    `TPUSTARTER_GATE=whole` compiles as users do.
-    """
-    if not metadata.version("jax").startswith("0.10."):
-        return {}
-    flags = [PATIENT]
-    if os.environ.get("TPUSTARTER_GATE") != "whole":
-        flags += ["--xla_cpu_use_fusion_emitters=false", f"{LEVEL}={level}"]
-    return {"XLA_FLAGS": " ".join(flags)}
 
 
 def compiler_for(lesson: Lesson) -> dict[str, str]:
