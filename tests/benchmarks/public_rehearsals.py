@@ -5,7 +5,7 @@
 CHECKOUTS has the repositories of `public_programs/programs.yml`, each as `OWNER+NAME` at the commit
 that stands there; nothing is vendored or downloaded. PYTHON has jax, libtpu and what the programs
 import (`packages` there); this script runs where tpustarter is installed. FILE is one of
-`public_programs/`, such as `jax_kernels`, or one repository of it, as `language_models:gemma`.
+`public_programs/`, such as `jax_kernels`, or one function of it, as `language_models:gemma`.
 Wanted: each figure equals that of the bare calls.
 """
 
@@ -118,7 +118,9 @@ def main() -> None:
     parser.add_argument("files", nargs="*", metavar="FILE", help=", ".join(files))
     parser.add_argument("--tpu", default="v5e-8")
     asked = parser.parse_args()
-    check_commits(table["repositories"], asked.checkouts)
+    stems = {name.partition(":")[0] for name in asked.files or files}
+    rows = [row for row in table["repositories"] if row["file"] in stems]
+    check_commits(rows, asked.checkouts)
     print(
         f"{'program for ' + asked.tpu:<46} {'verdict':<12} {'GiB':>8} {'bound ms':>9} "
         f"{'limiter':<12} {'compile':>7}  figures"

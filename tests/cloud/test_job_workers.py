@@ -365,8 +365,9 @@ def waiting(home: Path) -> int:
 
 
 INTERRUPTING = """#!/bin/sh
-echo call >>{tools}/calls
-[ "$(wc -l <{tools}/calls)" = {at} ] && kill -INT $PPID
+call=1  # its number, which two calls at once never share
+until mkdir {tools}/calls/$call; do call=$((call + 1)); done 2>/dev/null
+[ $call = {at} ] && kill -INT $PPID
 exec {ssh} -oIdentityFile={key} -oUserKnownHostsFile={tools}/known "$@"
 """
 
@@ -377,13 +378,14 @@ def test_interrupted_start_runs_everywhere_or_nowhere(site: Site, tmp_path: Path
     for at in range(1, 8):
         values = {"tools": ssh.parent, "ssh": shutil.which("ssh"), "key": site.hosts.key}
         ssh.write_text(INTERRUPTING.format(at=at, **values))
-        (ssh.parent / "calls").unlink(missing_ok=True)
+        shutil.rmtree(ssh.parent / "calls", ignore_errors=True)
+        (ssh.parent / "calls").mkdir()
         done = site.run("bert", "--via", "ssh", "--", "sleep 600")
 
         running = [host for host in site.hosts if host.processes()]
         if done.returncode == 0:
             assert 2 == len(running), (at, done.stderr)
-            (ssh.parent / "calls").write_text("call\n" * 100)
+            ssh.write_text(INTERRUPTING.format(at="none", **values))
             site.job("stop", "bert")
         assert done.returncode in (0, 130), (at, done.stderr)
         for host in site.hosts:

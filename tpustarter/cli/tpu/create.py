@@ -15,11 +15,11 @@ from tpustarter.cli.tpu.options import (
     choose_project,
     command_lines,
     common_options,
+    end_wait_at_signals,
     make_google_client,
     print_events,
     require_typed_text,
     show_commands,
-    stop_at_signals,
 )
 from tpustarter.cli.tpu.watch import print_ready_commands
 from tpustarter.cloud.api import (
@@ -281,7 +281,7 @@ def _ask(
     patience_s = float(tpu_request.parse_duration(options.patience) or PATIENCE_S)
     creation = TpuCreation(client, project, WallClock())
     happening = creation.run(requests, patience_s=patience_s, wait=not options.no_wait)
-    with stop_at_signals(lambda: _describe_what_stays(project, name)):
+    with end_wait_at_signals(lambda: _describe_what_stays(project, name)):
         resource = print_events(happening)
     if resource:
         print_ready_commands(resource)

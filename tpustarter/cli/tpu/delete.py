@@ -11,12 +11,12 @@ from tpustarter.cli.tpu.options import (
     api_option,
     choose_project,
     common_options,
+    end_wait_at_signals,
     format_tpu_lines,
     make_google_client,
     print_events,
     require_typed_text,
     show_commands,
-    stop_at_signals,
 )
 from tpustarter.cloud.api import api_choice, gcloud_commands, project_and_zone
 from tpustarter.cloud.api.api_client import EVERY_ZONE, ProjectClient
@@ -91,7 +91,7 @@ def delete_command(
         longest = phrases.format_duration(GONE_S)
         click.echo(f"Waiting until Google lists it no longer, for {longest} at most.")
     kept = 0
-    with stop_at_signals("`tpustarter tpu list` shows what is left"):
+    with end_wait_at_signals("`tpustarter tpu list` shows what is left"):
         for one in doomed:
             kept += not print_events(
                 removal.carry_out_deletion(client, one, WallClock(), wait=not no_wait)

@@ -13,8 +13,7 @@ import click
 from tpustarter.cli.command_end import format_path, stop_at_signals
 from tpustarter.cli.echo import echo_lines
 from tpustarter.cli.explain import explain_worker_logs
-from tpustarter.cli.tpu.options import command_lines, describe_event
-from tpustarter.cli.tpu.options import stop_at_signals as wait_until_signal
+from tpustarter.cli.tpu.options import command_lines, describe_event, end_wait_at_signals
 from tpustarter.cloud.api.api_client import OfferingClient
 from tpustarter.cloud.api.clock import WallClock
 from tpustarter.cloud.api.project_and_zone import Project
@@ -87,7 +86,7 @@ def follow_and_finish_job(
         if code is not None:
             return code
         hint = f"`tpustarter tpu list` shows what is there of `{job.record.tpu}`; its job is not"
-        with wait_until_signal(f"{hint} running"):
+        with end_wait_at_signals(f"{hint} running"):
             asking = job_completion.recreate_tpu(client, project, job, WallClock())
             _print_all(asking, _print_event)
         start_job(job, make_worker_environment(job.record.profile))
@@ -113,7 +112,7 @@ def _show(
             event, TpuDeletionStarted
         ):  # a deletion takes minutes, and goes on without us
             hint = f"`tpustarter tpu list` shows whether `{job.record.tpu}` is still there"
-            deleting.enter_context(wait_until_signal(hint))
+            deleting.enter_context(end_wait_at_signals(hint))
         show(event)
 
     try:

@@ -188,7 +188,7 @@ class _StoppedError(BaseException):
 
 
 @contextlib.contextmanager
-def stop_at_signals(hint: str | Callable[[], str]) -> Generator[None]:
+def end_wait_at_signals(hint: str | Callable[[], str]) -> Generator[None]:
     """Let Ctrl-C, TERM and HUP end a wait; raises Problem with a hint about the request."""
 
     def stop(number: int, _: object) -> None:

@@ -9,10 +9,10 @@ from tpustarter.cli.parameters import StrictCommand
 from tpustarter.cli.tpu.options import (
     choose_project,
     common_options,
+    end_wait_at_signals,
     make_google_client,
     print_events,
     show_commands,
-    stop_at_signals,
 )
 from tpustarter.cloud.api import api_choice, gcloud_commands, project_and_zone, resource_states
 from tpustarter.cloud.api import errors as api_errors
@@ -56,7 +56,7 @@ def watch_command(*, name: str, project: str | None, zone: str | None, dry_run: 
     entry = find_ledger_entry(project_client, name, zone)
     client = project_client.of(entry.api)
     hint = f"`{name}` stays as it is; take it back with `tpustarter tpu delete {name}`"
-    with stop_at_signals(hint):
+    with end_wait_at_signals(hint):
         resource = print_events(follow_request(client, entry, clock))
     if resource is None:
         print_events(withdrawal.wait_until_gone(client, entry, clock))

@@ -133,9 +133,9 @@ class RemoteCommand:
         self._env = {**(os.environ if env is None else env), "SSH_ASKPASS_REQUIRE": "never"}
         self._queue: queue.Queue[Event] = queue.Queue(maxsize=2 * len(commands) + 16)
         self._gate = threading.Semaphore(CONNECTING)
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()  # a signal handler may interrupt `stop` to call it again
         self._probes: dict[str, Probe] = {}
-        self._stopping = threading.Event()
+        self._is_stopping = False
         self._abandoned = threading.Event()
         """Set once events are no longer read."""
         self._deadline = float("inf")
@@ -143,7 +143,7 @@ class RemoteCommand:
 
     def stop(self) -> None:
         """End every process with TERM, and KILL after 5 s; safe in threads and signal handlers."""
-        self._stopping.set()
+        self._is_stopping = True
         with self._lock:
             for probe in self._probes.values():
                 probe.interrupt()
@@ -197,15 +197,15 @@ class RemoteCommand:
     def _connects_in_turn(self) -> bool:
         """Wait for a free connection slot; returns False if the run ends first."""
         while not self._gate.acquire(timeout=LOOK_S / 5):
-            if self._stopping.is_set() or time.monotonic() > self._deadline:
+            if self._is_stopping or time.monotonic() > self._deadline:
                 return False
-        if self._stopping.is_set() or time.monotonic() > self._deadline:
+        if self._is_stopping or time.monotonic() > self._deadline:
             self._gate.release()
             return False
         return True
 
     def _not_started(self, command: WorkerCommand) -> WorkerEnded:
-        if self._stopping.is_set():
+        if self._is_stopping:
             return WorkerEnded(
                 command, ExitCode.INTERRUPTED, "was not started any more", was_reachable=False
             )
@@ -262,8 +262,8 @@ class RemoteCommand:
                 self._put_rests(command, lines)
                 return event, ""
             late = time.monotonic() >= self._deadline
-            if self._stopping.is_set() or late:
-                why = "stopped" if self._stopping.is_set() else "late"
+            if self._is_stopping or late:
+                why = "stopped" if self._is_stopping else "late"
                 gone = probe.end()
                 self._put_rests(command, lines)
                 return gone, why

@@ -26,6 +26,7 @@ from tpustarter.cloud.jobs import connection as worker_connection
 from tpustarter.cloud.jobs import connection_failures, worker_program
 from tpustarter.core.json_values import as_object
 from tpustarter.core.problem import ExitCode, Problem
+from tpustarter.core.stop_flag import StopFlag
 
 CODE = f"~/{worker_program.FOLDER}/{{}}/code"
 """Format string for a job's code folder on its workers; it takes the job's id."""
@@ -238,12 +239,11 @@ class WorkerTasks:
     workers: Sequence[Worker]
     task: Task
     at_a_time: int = CONNECTING
-    stopping: threading.Event = field(default_factory=threading.Event)
+    stopping: StopFlag = field(default_factory=StopFlag)
 
     def __post_init__(self) -> None:
         self._queue: queue.Queue[WorkerFrame | WorkerDone] = queue.Queue(maxsize=64)
         self._gate = threading.Semaphore(self.at_a_time)
-        self._lock = threading.Lock()
         self._calls: set[WorkerCall] = set()
         self._is_abandoned = threading.Event()
 

@@ -1,0 +1,98 @@
+"""A flag that signal handlers set, also while they interrupt each other."""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+import pytest
+
+from tests.support.processes import HANG_S
+from tpustarter.cloud.api.project_and_zone import Project
+from tpustarter.cloud.jobs.remote_command import RemoteCommand
+from tpustarter.cloud.jobs.worker_calls import ConnectionSettings, WorkerTasks, call_once
+from tpustarter.core.stop_flag import StopFlag
+
+
+def interrupt_at_each_line(call: Callable[[], None]) -> None:
+    """Call something, and call it again at each line that it runs, as signals would."""
+    step, steps, is_nested = -1, 0, False
+
+    def trace(_frame: FrameType, event: str, _argument: object) -> Any:
+        nonlocal step, is_nested
+        step += event == "line"
+        if event == "line" and step == at and not is_nested:
+            is_nested = True
+            call()
+        return trace
+
+    for at in range(200):
+        step, is_nested = -1, False
+        sys.settrace(trace)
+        try:
+            call()
+        finally:
+            sys.settrace(None)
+        steps = step
+        if at >= steps:
+            return
+    pytest.fail(f"{steps} lines are more than were tried")
+
+
+def ends(call: Callable[[], None]) -> bool:
+    """Return whether a call ends, for a deadlock in its own thread never does."""
+    thread = threading.Thread(target=call, daemon=True)
+    thread.start()
+    thread.join(HANG_S)
+    return not thread.is_alive()
+
+
+def make_tasks(_: Path) -> Callable[[], None]:
+    """Return how the calls of a job are stopped."""
+    settings = ConnectionSettings(Project("my-project", "-"), "/bin/true")
+    return WorkerTasks(settings, [], call_once(lambda _: {})).stop
+
+
+def make_command(folder: Path) -> Callable[[], None]:
+    """Return how a command on all workers is stopped."""
+    return RemoteCommand([], folder).stop
+
+
+@pytest.mark.parametrize("make", [make_tasks, make_command])
+def test_second_signal_never_waits_for_first(
+    make: Callable[[Path], Callable[[], None]], tmp_path: Path
+) -> None:
+    """Ctrl-C twice stops all, wherever the second one interrupts the handler of the first."""
+    stop = make(tmp_path)
+
+    assert ends(lambda: interrupt_at_each_line(stop))
+
+
+def test_flag_wakes_every_thread() -> None:
+    """All threads that wait go on once it is set, and later ones don't wait."""
+    flag = StopFlag()
+    threads = [threading.Thread(target=flag.wait, args=(HANG_S,), daemon=True) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    assert not flag.is_set()
+
+    flag.set()
+
+    for thread in threads:
+        thread.join(HANG_S / 2)
+        assert not thread.is_alive()
+    assert flag.is_set()
+    assert ends(lambda: flag.wait(10 * HANG_S))
+
+
+def test_flag_that_is_not_set_ends_wait() -> None:
+    """A wait ends after its limit, and the flag is not set by that."""
+    flag = StopFlag()
+
+    flag.wait(0.0)
+
+    assert not flag.is_set()
