@@ -5,13 +5,13 @@ from __future__ import annotations
 import io
 import re
 import shlex
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.support import copies
 from tests.support.terminal import terminal
 from tpustarter.text.terminal import format_code
 
@@ -79,9 +79,7 @@ def test_a_command_goes_on_behind_a_backslash(columns: int, tmp_path: Path) -> N
         "import jax\n\ndef step(weights, batch, key):\n    return 1\n"
     )
     words = ("rehearse", str(tmp_path / "train.py"))
-    done = subprocess.run(
-        [sys.executable, "-m", "tpustarter", *words], capture_output=True, text=True, check=False
-    )
+    done = copies.run([sys.executable, "-m", "tpustarter", *words])
     with terminal(*words, drive="drive_cli.py", columns=columns, NO_COLOR="1") as shown:
         shown.end()
         lines = shown.written.decode().splitlines()
@@ -105,9 +103,7 @@ def test_a_command_goes_on_behind_a_backslash(columns: int, tmp_path: Path) -> N
 )
 def test_no_word_of_an_error_is_broken(words: tuple[str, ...], columns: int, term: str) -> None:
     """What is ours and what click says; the same words as in a pipe, each in one line."""
-    done = subprocess.run(
-        [sys.executable, "-m", "tpustarter", *words], capture_output=True, text=True, check=False
-    )
+    done = copies.run([sys.executable, "-m", "tpustarter", *words])
     with terminal(*words, drive="drive_cli.py", columns=columns, TERM=term, NO_COLOR="1") as shown:
         shown.end()
         lines = shown.written.decode().splitlines()

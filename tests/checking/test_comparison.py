@@ -17,6 +17,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.support import copies
 from tests.support.places import SUPPORT
 from tests.support.runs import FINDING, HOST, NASTY, result, run_of
 from tests.support.sessions import SAMPLES
@@ -454,9 +455,7 @@ def test_unreadable_file_is_one_problem(tmp_path: Path) -> None:
 def check(*arguments: str, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
     """Run `tpustarter check` on sample checks."""
     words = [sys.executable, str(SUPPORT / "drive.py"), str(SAMPLES), "/", "-", "-", "check"]
-    return subprocess.run(
-        [*words, *arguments], capture_output=True, text=True, timeout=120, check=False, cwd=cwd
-    )
+    return copies.run([*words, *arguments], cwd=cwd)
 
 
 def test_a_run_is_kept_and_compared_with(home: Path) -> None:

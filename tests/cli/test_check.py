@@ -153,7 +153,7 @@ def test_busy_tpu_exits_75_and_denied_tpu_77(
         "--python",
         str(tmp_path / "env"),
     ]
-    done = subprocess.run(words, capture_output=True, text=True, timeout=60, check=False)
+    done = copies.run(words)
 
     assert done.returncode == code, done.stdout + done.stderr
 
@@ -342,7 +342,7 @@ def test_secret_in_command_line_of_holder_is_hidden(tmp_path: Path) -> None:
         str(tmp_path / "env"),
         "--json",
     ]
-    done = subprocess.run(words, capture_output=True, text=True, timeout=60, check=False)
+    done = copies.run(words)
 
     assert "hf_abcdefghijklmnopqrst" not in done.stdout + done.stderr
     assert "4242" in done.stderr
@@ -413,7 +413,7 @@ def test_deleted_working_folder_is_single_problem(command: str, tmp_path: Path) 
         cwd=gone,
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=HANG_S,
         check=False,
     )
 

@@ -115,7 +115,8 @@ def test_error_names_own_file_and_appears_once(lessons: Path) -> None:
 def test_titles_align_beside_longest_id() -> None:
     """Of the shipped ones; a title that is too long goes on below itself."""
     command = [sys.executable, "-m", "tpustarter", "learn", "--exercise", "--all"]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    done = copies.run(command)
+    done.check_returncode()
     lines = [line for line in done.stdout.splitlines() if "/" in line[:20]]
     longest = max(len(line[WIDTH:].split()[0]) for line in lines)
 
@@ -172,15 +173,8 @@ def test_hints_solution_and_reset_each_work(lessons: Path) -> None:
 
 def test_lesson_can_precede_its_exercise(lessons: Path) -> None:
     """One that belongs to another lesson is not found in it."""
-    named = subprocess.run(
-        command(lessons, "made/sample", "--exercise", "double"),
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    listed = subprocess.run(
-        command(lessons, "made/sample", "--exercise"), capture_output=True, text=True, check=False
-    )
+    named = copies.run(command(lessons, "made/sample", "--exercise", "double"))
+    listed = copies.run(command(lessons, "made/sample", "--exercise"))
     missing = learn(lessons, "none", "made/sample")
 
     assert "`tpustarter learn made/sample --exercise` lists them" in missing.stderr

@@ -14,6 +14,7 @@ import pytest
 
 from tests.support import copies
 from tests.support.places import SUPPORT, TESTS
+from tests.support.processes import HANG_S
 from tests.support.sessions import SAMPLES
 from tests.support.stubs import make_python
 from tests.support.terminal import terminal
@@ -68,7 +69,7 @@ def test_log_is_explained_with_line_and_fix(tmp_path: Path) -> None:
 def test_check_without_verdict_names_command_for_log(ids: tuple[str, ...], expected: str) -> None:
     """The command is true: the log is there, and holds what the check wrote."""
     drive = (SUPPORT / "drive.py", SAMPLES, "/", "-", "-", "check", *ids)
-    done = subprocess.run([sys.executable, *drive], capture_output=True, text=True, check=False)
+    done = copies.run([sys.executable, *map(str, drive)])
     command = done.stderr.splitlines()[-1].partition("tpustarter ")[2]
     log = Path(shlex.split(command)[-1]).expanduser()
 
@@ -80,7 +81,7 @@ def test_check_without_verdict_names_command_for_log(ids: tuple[str, ...], expec
 def test_check_with_verdict_names_no_log_command(name: str) -> None:
     """What it found stands in the report."""
     drive = (SUPPORT / "drive.py", SAMPLES, "/", "-", "-", "check", f"host.{name}")
-    done = subprocess.run([sys.executable, *drive], capture_output=True, text=True, check=False)
+    done = copies.run([sys.executable, *map(str, drive)])
 
     assert "explain" not in done.stderr
 
@@ -113,9 +114,7 @@ def test_environment_of_uv_gets_working_command(tmp_path: Path) -> None:
         "RuntimeError: Backend 'tpu' failed to initialize: INTERNAL: Failed to open libtpu.so\n"
     )
 
-    done = subprocess.run(
-        [*TPUSTARTER, "explain"], cwd=tmp_path, input=log.encode(), capture_output=True, check=False
-    )
+    done = copies.run([*TPUSTARTER, "explain"], cwd=tmp_path, stdin=log.encode(), text=False)
     shown = done.stdout.decode()
 
     assert f'uv pip install --python {python} -U "jax[tpu]"\n' in shown
@@ -242,7 +241,7 @@ def test_forwarded_signal_is_not_explained() -> None:
         assert process.stdout
         process.stdout.readline()
         process.terminate()
-        _, stderr = process.communicate(timeout=60)
+        _, stderr = process.communicate(timeout=HANG_S)
 
     assert (143, b"") == (process.returncode, stderr)
 

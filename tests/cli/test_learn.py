@@ -464,7 +464,7 @@ def test_run_works_with_closed_streams(streams: str, code: int, tmp_path: Path) 
     words = command("made/sample", "--run", lessons=folder)
     script = f'exec "$@" {streams}'
     done = subprocess.run(
-        ["/bin/sh", "-c", script, "sh", *words], check=False, timeout=60, env=environment()
+        ["/bin/sh", "-c", script, "sh", *words], check=False, timeout=HANG_S, env=environment()
     )
 
     assert code == done.returncode

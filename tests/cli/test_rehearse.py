@@ -19,6 +19,7 @@ import pytest
 from tests.checking.test_runner import until_ended
 from tests.support import copies
 from tests.support.places import SUPPORT
+from tests.support.processes import HANG_S
 from tests.support.stub_compiler import CHECKS, make_compiler
 from tests.support.stubs import make_python
 from tpustarter.cli.check import check_progress
@@ -206,7 +207,7 @@ def test_signal_ends_compilation_without_leftover_process(
     while b"breaks" not in told:
         told += os.read(terminal, 4096)
     run.send_signal(number)
-    out, _ = run.communicate(timeout=60)
+    out, _ = run.communicate(timeout=HANG_S)
     os.close(terminal)
 
     assert code == run.returncode
@@ -229,7 +230,7 @@ def test_concurrent_rehearsals_get_same_answers(stub: str) -> None:
         "--json",
     ]
     runs = [subprocess.Popen(words, stdout=subprocess.PIPE, text=True) for _ in range(2)]
-    documents = [json.loads(run.communicate(timeout=60)[0]) for run in runs]
+    documents = [json.loads(run.communicate(timeout=HANG_S)[0]) for run in runs]
     statuses = [[one["status"] for one in document["results"]] for document in documents]
 
     assert [["compiles"] * 6] * 2 == statuses

@@ -13,6 +13,7 @@ from pathlib import Path
 import jsonschema
 import pytest
 
+from tests.support import copies
 from tests.support.fake_tools import behave, calls, lay_tools
 from tests.support.machines import lay_out
 from tests.support.places import SUPPORT
@@ -45,14 +46,7 @@ def setup(
 ) -> subprocess.CompletedProcess[str]:
     """Run `tpustarter setup` and return what it did."""
     env = {**os.environ, "HOME": machine.env["HOME"], "COLUMNS": "80"}
-    return subprocess.run(
-        words(machine, kill, *arguments),
-        env=env,
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
+    return copies.run(words(machine, kill, *arguments), env=env)
 
 
 def tools_of(machine: host.Machine) -> Path:
@@ -122,12 +116,7 @@ def test_failed_step_exits_1_with_output_and_log(machine: host.Machine) -> None:
     assert "the disk is full: `df -h ~/tpu`" in done.stdout
     *_, log, why = done.stdout.splitlines()
     assert log.startswith("        log  ")
-    explained = subprocess.run(
-        [sys.executable, "-m", *shlex.split(why.partition("why  ")[2])],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    explained = copies.run([sys.executable, "-m", *shlex.split(why.partition("why  ")[2])])
     assert "No space left on device" in explained.stdout
     assert 0 == explained.returncode
     assert done.stderr.startswith("exit 1: install: ended with exit code 1. Next: `")

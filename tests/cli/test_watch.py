@@ -18,6 +18,7 @@ import pytest
 
 from tests.support import copies
 from tests.support.metrics_server import gauges, hostile, serve
+from tests.support.processes import HANG_S
 from tests.support.terminal import terminal
 from tests.watch.test_situations import make_reading
 from tpustarter.machine import host
@@ -119,7 +120,7 @@ def test_pipe_gets_each_look(port: int) -> None:
         while seen.count(b"Device 3 is idle") < 2:
             seen += os.read(process.stdout.fileno(), 4096)
         process.send_signal(signal.SIGINT)
-        rest, errors = process.communicate(timeout=60)
+        rest, errors = process.communicate(timeout=HANG_S)
 
     assert (130, b"") == (process.returncode, errors)
     assert b"\x1b" not in seen + rest

@@ -145,7 +145,7 @@ def test_invalid_command_line_is_refused(arguments: tuple[str, ...], error: str)
 def test_answer_options_require_which() -> None:
     """`--need` without it is a mistake, not a lesson."""
     words = [sys.executable, "-m", "tpustarter", "learn", "--need", "keras"]
-    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    done = copies.run(words)
 
     assert done.returncode == 2
     assert "--from, --need and --have only work with --which" in done.stderr
@@ -231,7 +231,8 @@ def test_tpu_of_machine_is_default_answer(tmp_path: Path) -> None:
 def test_path_option_still_lists_lessons() -> None:
     """`--path` shows the path and what is next on it."""
     words = [sys.executable, "-m", "tpustarter", "learn", "--path"]
-    done = subprocess.run(words, capture_output=True, text=True, check=True)
+    done = copies.run(words)
+    done.check_returncode()
 
     assert done.stdout.startswith("I only have a laptop.")
     assert "  next  start/on-a-laptop" in done.stdout

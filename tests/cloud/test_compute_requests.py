@@ -153,7 +153,7 @@ def others() -> dict[str, tuple[list[Sent], list[tuple[str, ...]]]]:
     shutil.which("gcloud") is None,
     reason="gcloud is not installed here, so its requests cannot be compared with ours.",
 )
-def test_gcloud_and_client_send_same_requests(tmp_path: Path) -> None:
+def test_gcloud_and_client_send_same_requests(gcloud_home: Path) -> None:
     """Method, path and body are equal for each command that is printed.
 
     gcloud 528 has no option for the time that a flex-start instance waits, so that part of ours is
@@ -161,7 +161,7 @@ def test_gcloud_and_client_send_same_requests(tmp_path: Path) -> None:
     """
     pairs = creations() | others()
     waits = pairs["flex-start"][0][0][2].pop("params")
-    found = differences(pairs, tmp_path)
+    found = differences(pairs, gcloud_home)
     commands = sum(len(rows) for _, rows in pairs.values())
     print(f"\nrequests: {len(pairs)}, commands compared: {commands}, differences: {len(found)}")
 
@@ -173,11 +173,11 @@ def test_gcloud_and_client_send_same_requests(tmp_path: Path) -> None:
     shutil.which("gcloud") is None,
     reason="gcloud is not installed here, so its requests cannot be compared with ours.",
 )
-def test_comparison_sees_another_tier(tmp_path: Path) -> None:
+def test_comparison_sees_another_tier(gcloud_home: Path) -> None:
     """A command that asks for another tier is seen to differ."""
     command = gcloud_commands.build_create_commands(REQUESTS["v6e-8"], PROJECT)
 
-    assert ["tier"] == [*differences({"tier": (ours(REQUESTS["spot"]), command)}, tmp_path)]
+    assert ["tier"] == [*differences({"tier": (ours(REQUESTS["spot"]), command)}, gcloud_home)]
 
 
 def test_requests_fit_types_of_google() -> None:

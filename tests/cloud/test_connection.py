@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 
+from tests.support.processes import HANG_S
 from tpustarter.cloud.api import workers
 from tpustarter.cloud.api.project_and_zone import Project
 from tpustarter.cloud.api.resources import TpuNode
@@ -102,7 +103,7 @@ def gcloud(environment: dict[str, str], command: tuple[str, ...]) -> str:
     words = list(command[1:])
     words.insert(words.index("--") if "--" in words else len(words), "--dry-run")
     done = subprocess.run(
-        [path, *words], env=environment, capture_output=True, text=True, timeout=60, check=False
+        [path, *words], env=environment, capture_output=True, text=True, timeout=HANG_S, check=False
     )
     assert 0 == done.returncode, done.stderr
     return done.stdout
@@ -172,7 +173,9 @@ def test_real_ssh_times_out_by_itself(tmp_path: Path) -> None:
     command = worker_connection.ssh_command(Worker(node, 0, "w0"), "true", user="nobody-here")
 
     events = list(
-        RemoteCommand([WorkerCommand("w0", (ssh, *command[1:]))], tmp_path, timeout_s=60).events()
+        RemoteCommand(
+            [WorkerCommand("w0", (ssh, *command[1:]))], tmp_path, timeout_s=HANG_S
+        ).events()
     )
 
     (ended,) = [one for one in events if isinstance(one, WorkerEnded)]

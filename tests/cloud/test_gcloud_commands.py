@@ -317,9 +317,9 @@ def differences(pairs: dict[str, Pair], configuration: Path) -> dict[str, tuple[
     shutil.which("gcloud") is None,
     reason="gcloud is not installed here, so its requests cannot be compared with ours.",
 )
-def test_gcloud_and_client_send_same_request(tmp_path: Path) -> None:
+def test_gcloud_and_client_send_same_request(gcloud_home: Path) -> None:
     """Method, path, query and body are equal for every command that is printed."""
-    found = differences(PAIRS, tmp_path)
+    found = differences(PAIRS, gcloud_home)
 
     creates = sum(name.startswith("create") for name in PAIRS)
     print(
@@ -333,8 +333,8 @@ def test_gcloud_and_client_send_same_request(tmp_path: Path) -> None:
     shutil.which("gcloud") is None,
     reason="gcloud is not installed here, so its requests cannot be compared with ours.",
 )
-def test_the_comparison_can_fail(tmp_path: Path) -> None:
+def test_the_comparison_can_fail(gcloud_home: Path) -> None:
     """A command that asks for another tier is seen to differ."""
     pair = replace(PAIRS["create: spot"], command=PAIRS["create: on-demand"].command)
 
-    assert ["tier"] == [*differences({"tier": pair}, tmp_path)]
+    assert ["tier"] == [*differences({"tier": pair}, gcloud_home)]

@@ -17,6 +17,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support import copies
 from tests.support.fake_cloud import FakeCloud, serving
 from tests.support.fake_remote import node
 from tests.support.fake_workers import ending_jobs, lay_workers
@@ -74,7 +75,8 @@ class Site:
     fills_at: str = ""
     """A method of Google at whose call the small folder becomes full."""
     small: Path | None = None
-    process: subprocess.Popen[str] | None = None
+    pid: int = 0
+    """The process of the running command."""
     is_started: threading.Event = field(default_factory=threading.Event)
 
     @property
@@ -89,12 +91,17 @@ class Site:
             fcntl.flock(file, fcntl.LOCK_EX)
             print(method, file=file, flush=True)
             file.seek(0)
-            if self.process and len(file.readlines()) == self.at:
-                self.process.send_signal(signal.SIGINT)
-        if self.process and self.small and method == self.fills_at:
-            inside = Path(f"/proc/{self.process.pid}/root", *self.small.parts[1:])
+            if len(file.readlines()) == self.at:
+                os.kill(self.pid, signal.SIGINT)
+        if self.small and method == self.fills_at:
+            inside = Path(f"/proc/{self.pid}/root", *self.small.parts[1:])
             with contextlib.suppress(OSError):
                 (inside / "fill").write_bytes(bytes(1 << 20))
+
+    def note_start(self, pid: int) -> None:
+        """Note the process of the command, which has made no call yet that was answered."""
+        self.pid = pid
+        self.is_started.set()
 
     def results(self) -> int:
         """Return the number of results on this machine."""
@@ -123,7 +130,15 @@ class Site:
             command = ["unshare", "--mount", "sh", "-c", SMALL, "sh", str(small), full, *command]
         self.small = small
         self.is_started.clear()
-        self.process = subprocess.Popen(
+        if not small:
+            return copies.run(
+                command,
+                cwd=self.folder,
+                env=self.env,
+                libraries=copies.CLOUD,
+                started=self.note_start,
+            )
+        process = subprocess.Popen(
             command,
             cwd=self.folder,
             env=self.env,
@@ -131,12 +146,12 @@ class Site:
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
         )
-        self.is_started.set()
+        self.note_start(process.pid)
         try:
-            out, err = self.process.communicate(timeout=3 * HANG_S)
+            out, err = process.communicate(timeout=3 * HANG_S)
         finally:
-            self.process.kill()
-        return subprocess.CompletedProcess(command, self.process.returncode, out, err)
+            process.kill()
+        return subprocess.CompletedProcess(command, process.returncode, out, err)
 
 
 @pytest.fixture

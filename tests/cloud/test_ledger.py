@@ -183,7 +183,7 @@ def run(program: str, *words: str) -> subprocess.CompletedProcess[str]:
         capture_output=True,
         text=True,
         check=False,
-        timeout=60,
+        timeout=HANG_S,
     )
 
 
@@ -203,7 +203,7 @@ def test_two_processes_write_at_the_same_time() -> None:
     env = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
     both = [subprocess.Popen([sys.executable, "-c", program, name], env=env) for name in "ab"]
 
-    assert [0, 0] == [process.wait(60) for process in both]
+    assert [0, 0] == [process.wait(HANG_S) for process in both]
     expected = {f"{name}-{n}" for name in "ab" for n in range(25) if n % 5}
     assert expected == {one.name for one in ledger.read_ledger()}
     assert {"taken"} == {one.phase for one in ledger.read_ledger()}

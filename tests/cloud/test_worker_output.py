@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from tests.support.fake_remote import behave, calls, lay_remote
-from tests.support.processes import until
+from tests.support.processes import HANG_S, until
 from tpustarter.cloud.jobs import remote_command, worker_output
 from tpustarter.cloud.jobs.remote_command import RemoteCommand, WorkerCommand, WorkerEnded
 from tpustarter.cloud.jobs.worker_output import WorkerLog
@@ -51,9 +53,15 @@ def test_eight_are_connected_at_a_time(tmp_path: Path, monkeypatch: pytest.Monke
     behave(tools, all={"say": "", "sleep": 3600})
     jobs = [WorkerCommand(f"w{i}", (str(tools / "gcloud"), f"--worker={i}")) for i in range(20)]
 
+    def now() -> float:
+        """Return a time at the limit as soon as eight have started."""
+        has_started = len([*tools.glob("started-*")]) >= 8
+        return time.monotonic() + has_started * HANG_S
+
+    monkeypatch.setattr(remote_command, "time", SimpleNamespace(monotonic=now))
     ended = [
         one
-        for one in RemoteCommand(jobs, tmp_path, timeout_s=3).events()
+        for one in RemoteCommand(jobs, tmp_path, timeout_s=HANG_S).events()
         if isinstance(one, WorkerEnded)
     ]
 

@@ -189,7 +189,7 @@ def test_repeated_tpu_is_compiled_once(stub: str) -> None:
 
 def test_origin_of_error_decides_its_status(stub: str) -> None:
     """Only JAX refuses; an error without words has its line; a time-out costs what follows."""
-    found = lower(stub, "broken", "v5e-8", "v6e-8", timeout_s=4.0)
+    found = lower(stub, "broken", "v5e-8", "v6e-8", timeout_s=20.0)
     told = {exported.program: (exported.refused, exported.error or "") for exported in found}
 
     assert [(True, "no_rule")] == [(one[0], name) for name, one in told.items() if one[0]]
@@ -198,7 +198,7 @@ def test_origin_of_error_decides_its_status(stub: str) -> None:
         "AssertionError without a message, raised by `assert x.shape == (3,)`"
     )
     assert told["cannot_say"][1].endswith("Unspeakable: no message that can be shown")
-    assert "not lowered within 4 s, so nothing after it was tried" == told["sleeps"][1]
+    assert "not lowered within 20 s, so nothing after it was tried" == told["sleeps"][1]
     assert "never_reached" not in told
     assert {("v5e-8", "v6e-8")} == {exported.tpus for exported in found}
 

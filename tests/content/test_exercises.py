@@ -7,11 +7,11 @@ from collections.abc import Iterator
 import pytest
 
 from tests.learning.test_exercises import KINDS
+from tests.support.compiler_flags import fast_compiler
 from tests.support.made_lessons import laptop, make_session
 from tests.support.shipped import (
     DEFAULT,
     exercise_is_judged,
-    fast_compiler,
     shipped_exercises,
 )
 from tpustarter.learning.content.exercises import Exercise

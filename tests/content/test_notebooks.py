@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.learning.test_notebook import LESSONS, notebook_is_whole
-from tests.support.shipped import fast_compiler
+from tests.support.compiler_flags import fast_compiler
 from tpustarter.core.content import Lesson
 from tpustarter.learning.content.blocks import list_blocks
 

@@ -12,7 +12,7 @@ from typing import Any
 import jax
 import pytest
 
-from tests.support.shipped import fast_compiler
+from tests.support.compiler_flags import fast_compiler
 from tpustarter.core import locations
 from tpustarter.machine import generations
 

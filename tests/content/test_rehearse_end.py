@@ -13,6 +13,7 @@ from typing import Any, cast
 import pytest
 
 from tests.support.places import SUPPORT
+from tests.support.processes import HANG_S
 from tests.support.stub_compiler import CHECKS, make_compiler
 from tpustarter.cli.rehearse import next_command as rehearse_end
 from tpustarter.cli.rehearse.command import rehearse as command
@@ -201,7 +202,7 @@ def test_a_tpu_that_is_misspelt_is_named(typed: str, meant: str, folder: Path) -
     drive = [sys.executable, str(SUPPORT / "drive_rehearse.py"), str(CHECKS), "/"]
     words = [*drive, "mine.py:counts", "--arg", "s32[]", "--tpu", typed]
     done = subprocess.run(
-        words, capture_output=True, text=True, timeout=60, check=False, cwd=folder
+        words, capture_output=True, text=True, timeout=HANG_S, check=False, cwd=folder
     )
 
     assert 2 == done.returncode

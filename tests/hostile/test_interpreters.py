@@ -13,6 +13,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.processes import HANG_S
+
 SCRIPTS = {
     "says-nothing": "exit 0",
     "fails": "echo 'no licence found' >&2; exit 7",
@@ -60,7 +62,7 @@ def check(python: str, folder: Path | None = None, **env: str) -> subprocess.Com
     return subprocess.run(
         words,
         capture_output=True,
-        timeout=60,
+        timeout=HANG_S,
         check=False,
         env={**os.environ, **env},
         cwd=folder,
@@ -102,7 +104,7 @@ def test_hanging_python_differs_from_silent_python(folder: Path) -> None:
         "__main__.main()"
     )
     done = subprocess.run(
-        [sys.executable, "-c", lines], capture_output=True, text=True, timeout=60, check=False
+        [sys.executable, "-c", lines], capture_output=True, text=True, timeout=HANG_S, check=False
     )
 
     assert 78 == done.returncode

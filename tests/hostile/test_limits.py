@@ -20,6 +20,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.machines import lay_out
+from tests.support.processes import HANG_S
 from tpustarter.core.problem import ExitCode, find_limit_problem
 from tpustarter.machine import reached_limits
 
@@ -102,7 +103,7 @@ def test_limit_is_named_with_its_number(
         under(*limit, tmp_path, *PROGRAM, *words),
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=HANG_S,
         check=False,
     )
     text = done.stdout + done.stderr
@@ -128,7 +129,9 @@ def test_chips_need_no_thread(tmp_path: Path) -> None:
     drive = (str(SUPPORT / "drive.py"), "-", str(root), "-", "-", "check", "host.metadata")
     env = {**os.environ, "GCE_METADATA_HOST": "127.0.0.1:9"}
     words = under("nproc", 3, tmp_path, *drive)
-    done = subprocess.run(words, capture_output=True, text=True, timeout=60, check=False, env=env)
+    done = subprocess.run(
+        words, capture_output=True, text=True, timeout=HANG_S, check=False, env=env
+    )
 
     assert 0 == done.returncode, done.stdout + done.stderr
     assert "host.metadata" in done.stdout
@@ -155,7 +158,7 @@ def test_app_without_threads_restores_terminal(number: int, tmp_path: Path) -> N
         with contextlib.suppress(OSError):  # Linux: the last one has closed it
             while select.select([ours], [], [], 60)[0]:
                 output += os.read(ours, 65536)
-        code = process.wait(timeout=60)
+        code = process.wait(timeout=HANG_S)
     os.close(ours)
 
     assert ExitCode.LIMIT == code, output

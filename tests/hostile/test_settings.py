@@ -1,6 +1,6 @@
 """Settings x checks: whatever a setting of JAX or XLA changes, no check blames the machine for it.
 
-What changes no claim is set twelve at a time here. Each alone, and on the whole suite:
+What changes no claim is set two dozen at a time here. Each alone, and on the whole suite:
 `python -m tests.support.settings`, an hour on two cores.
 """
 
@@ -10,7 +10,7 @@ import pytest
 
 from tests.support.settings import READ, SENSITIVE, TOGETHER, Setting, in_groups, is_blamed, run
 
-SETTINGS = [*in_groups(READ, size=12), TOGETHER]
+SETTINGS = [*in_groups(READ, size=24), TOGETHER]
 
 
 @pytest.mark.parametrize("setting", SETTINGS, ids=[setting.name for setting in SETTINGS])

@@ -16,6 +16,7 @@ import time
 import pytest
 
 from tests.support.listening import until_it_listens
+from tests.support.processes import HANG_S
 
 TRIES = 40
 LONGEST_S = 0.5
@@ -51,7 +52,7 @@ def test_signal_at_any_moment_has_code_and_json() -> None:
         until_it_listens(process)
         time.sleep(after_s)  # a moment of the signal, not a wait: at each the same holds
         process.send_signal(number)
-        stdout, stderr = process.communicate(timeout=60)
+        stdout, stderr = process.communicate(timeout=HANG_S)
         case = f"{number.name} after {after_s:.3f} s, seed {seed}: {process.returncode} {stderr!r}"
 
         assert process.returncode in (CODES[number], 0), case
@@ -67,6 +68,6 @@ def test_signal_after_document_keeps_its_exit_code(number: signal.Signals) -> No
         assert process.stdout is not None
         told = process.stdout.readline()
         process.send_signal(number)
-        process.communicate(timeout=60)
+        process.communicate(timeout=HANG_S)
 
         assert process.returncode == json.loads(told)["exit_code"]

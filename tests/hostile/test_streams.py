@@ -51,7 +51,7 @@ def run(arguments: str, streams: str) -> tuple[str, str, int]:
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=HANG_S,
         check=False,
     )
     assert "Traceback" not in done.stdout + done.stderr

@@ -14,6 +14,7 @@ import pytest
 
 from tests.learning.test_exercises import lesson_with, shipped
 from tests.report.test_reproducing import ON_CPU, undefined
+from tests.support import copies
 from tests.support.made_lessons import fence, make_lesson, run_lesson
 from tests.support.places import REPOSITORY
 from tpustarter.core import content, locations
@@ -200,7 +201,7 @@ def test_reproducer_of_block_contains_needed_files(tmp_path: Path) -> None:
 def learn(*words: str) -> subprocess.CompletedProcess[str]:
     """Run the command line in this repository."""
     command = [sys.executable, "-m", "tpustarter", "learn", *words]
-    return subprocess.run(command, capture_output=True, text=True, check=False, cwd=REPOSITORY)
+    return copies.run(command, cwd=REPOSITORY)
 
 
 def test_command_copies_all_files_into_folder(tmp_path: Path) -> None:

@@ -191,7 +191,7 @@ def test_concurrent_writers_lose_nothing() -> None:
         )
         for track in "abc"
     ]
-    codes = [writer.wait(timeout=60) for writer in writers]
+    codes = [writer.wait(timeout=HANG_S) for writer in writers]
 
     assert [0, 0, 0] == codes
     assert 120 == sum(1 for one in lesson_progress.read_progress().lessons.values() if one.done)

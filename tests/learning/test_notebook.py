@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import subprocess
 import sys
 from pathlib import Path
 
@@ -12,6 +11,7 @@ import nbformat
 import pytest
 
 from tests.learning.test_exercises import lesson_with, shipped
+from tests.support import copies
 from tests.support.made_lessons import fence, make_lesson
 from tpustarter.core import content
 from tpustarter.core.content import Lesson
@@ -79,8 +79,8 @@ def test_questions_and_exercises_come_with_folded_answers(tmp_path: Path) -> Non
 def test_unwritable_file_is_one_error(tmp_path: Path) -> None:
     """It says which, and why."""
     file = tmp_path / "nowhere" / "lesson.ipynb"
-    command = [sys.executable, "-m", "tpustarter", "learn", "jax/precision", "--notebook", file]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    command = [sys.executable, "-m", "tpustarter", "learn", "jax/precision", "--notebook"]
+    done = copies.run([*command, str(file)])
 
     assert done.returncode == 74
     assert f"cannot write `{file}`: No such file or directory" in done.stderr

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support import copies
 from tpustarter.core import content
 from tpustarter.core.problem import Problem
 from tpustarter.learning.content import tutorial_claims
@@ -146,7 +147,7 @@ def test_search_needs_every_word_and_ranks_old_side(tmp_path: Path) -> None:
 def old(text: str) -> subprocess.CompletedProcess[str]:
     """Look something up on the command line."""
     command = [sys.executable, "-m", "tpustarter", "learn", "--old", text]
-    return subprocess.run(command, capture_output=True, text=True, check=False)
+    return copies.run(command)
 
 
 def test_command_prints_then_now_and_source() -> None:

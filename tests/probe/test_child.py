@@ -12,6 +12,7 @@ import sys
 import pytest
 
 from tests.support.places import REPOSITORY
+from tests.support.processes import HANG_S
 from tpustarter.probe import child
 
 MAIN = """
@@ -61,4 +62,4 @@ def test_child_goes_on_after_a_late_finish() -> None:
         answers = [json.loads(line)["event"] for line in lines]
     os.close(control)
 
-    assert [0, ["versions"]] == [process.wait(timeout=60), answers]
+    assert [0, ["versions"]] == [process.wait(timeout=HANG_S), answers]

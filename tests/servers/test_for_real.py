@@ -21,7 +21,7 @@ from jupyter_client.kernelspec import KernelSpecManager
 from jupyter_client.manager import KernelManager
 
 from tests.support.places import REPOSITORY
-from tests.support.processes import processes, until_gone
+from tests.support.processes import HANG_S, processes, until_gone
 from tpustarter.core import locations
 from tpustarter.running.supervised_command import _NO_NETWORK
 
@@ -172,7 +172,7 @@ def asked(method: str, url: str, headers: dict[str, str] | None = None) -> int:
     """Return what a request is answered with."""
     request = urllib.request.Request(url, method=method, headers=headers or {})
     try:
-        with urllib.request.urlopen(request, timeout=60) as answer:
+        with urllib.request.urlopen(request, timeout=HANG_S) as answer:
             return answer.status
     except urllib.error.HTTPError as error:
         with error:

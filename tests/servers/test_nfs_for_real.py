@@ -17,6 +17,7 @@ import pytest
 
 from tests.support import guests
 from tests.support.guest import Guest
+from tests.support.processes import HANG_S
 from tpustarter.machine import machine
 from tpustarter.setup.machine import machine_settings
 
@@ -201,7 +202,7 @@ def test_kernel_without_nfs_gets_plan_with_reason(words: str) -> None:
     """No step is run, so no package is installed for nothing."""
     command = [sys.executable, "-m", "tpustarter", "setup", *words.split(), "--yes", "--root"]
     before = Path("/etc/fstab").exists(), Path("/etc/exports").exists(), sorted(os.listdir("/srv"))  # noqa: PTH208
-    ended = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    ended = subprocess.run(command, capture_output=True, text=True, timeout=HANG_S, check=False)
     after = Path("/etc/fstab").exists(), Path("/etc/exports").exists(), sorted(os.listdir("/srv"))  # noqa: PTH208
 
     assert 3 == ended.returncode, ended.stderr

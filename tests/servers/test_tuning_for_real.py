@@ -15,6 +15,7 @@ import pytest
 
 from tests.checking.test_runner import until_ended
 from tests.support import sandbox
+from tests.support.processes import HANG_S
 from tpustarter.core import locations
 from tpustarter.machine import machine
 from tpustarter.setup.machine.machine_settings import HUGE_PAGES, LOGS, SETTINGS, TCMALLOC
@@ -127,7 +128,7 @@ def test_boot_file_is_applied_by_systemd(tmp_path: Path) -> None:
     file = tmp_path / "tpustarter.conf"
     file.write_text(lines_of("after-restart"))
     assert "[madvise]" in Path(HUGE_PAGES).read_text()
-    subprocess.run(["systemd-tmpfiles", "--create", str(file)], check=True, timeout=60)
+    subprocess.run(["systemd-tmpfiles", "--create", str(file)], check=True, timeout=HANG_S)
 
     assert Path(HUGE_PAGES).read_text().startswith("[always]")
 
@@ -202,5 +203,5 @@ def locked_at_login() -> str:
     """Return the limit on locked memory, in KiB, that somebody has who logs in now."""
     words = ["su", "-s", "/bin/sh", "nobody", "-c", "ulimit -l"]
     return subprocess.run(
-        words, capture_output=True, text=True, check=True, timeout=60
+        words, capture_output=True, text=True, check=True, timeout=HANG_S
     ).stdout.strip()

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.processes import until
+from tests.support.processes import HANG_S, until
 from tests.support.slice_hosts import free_port
 from tpustarter.probe.slice import arrival
 from tpustarter.probe.slice.arrival import MAX_BYTES, PATH, ArrivalFailed, PortInUse, Roster
@@ -114,7 +114,7 @@ def test_what_is_no_host_is_refused(case: str) -> None:
     """Anybody on the network can send something."""
     port = free_port()
     with arrival.receive_host_facts(place(0, port), facts(0), 0.1, ignore) as roster:
-        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
+        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=HANG_S)
         connection.request("POST", PATH, STRANGERS[case])
         status = connection.getresponse().status
         connection.close()
@@ -128,7 +128,7 @@ def test_too_long_facts_are_refused_unread() -> None:
     """A host hands in a few KiB."""
     port = free_port()
     with arrival.receive_host_facts(place(0, port), facts(0), 0.1, ignore) as roster:
-        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
+        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=HANG_S)
         connection.putrequest("POST", PATH)
         connection.putheader("Content-Length", str(MAX_BYTES + 1))
         connection.endheaders()

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import atexit
 import contextlib
+import gc
 import importlib
 import json
 import os
@@ -17,7 +18,7 @@ import socket
 import subprocess
 import sys
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -26,15 +27,17 @@ REPOSITORY = Path(__file__).parents[2]
 MESSAGE = 1 << 20
 LEARNED = ("tpustarter.", "tests.support.")
 """Modules that later copies find imported, when an earlier one had to import them."""
-NEVER = ("tpustarter.__main__", "tpustarter.checks", "tpustarter.cloud", "tpustarter.tui")
+NEVER = ("tpustarter.__main__", "tpustarter.checks", "tpustarter.tui")
 """Exceptions: a program itself, what starts threads that a copy would lack, and rare imports."""
+CLOUD = ("google.cloud.tpu_v2", "google.auth.credentials", "tpustarter.cloud.api.cloud_client")
+"""What `tpustarter tpu` imports, half a second of a core; other commands get copies without it."""
 
 
 @cache
-def _server() -> socket.socket:
+def _server(libraries: tuple[str, ...]) -> socket.socket:
     """Start the process that is copied; it ends with this one, whose end of the line closes."""
     ours, its = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-    words = [sys.executable, str(Path(__file__)), str(its.fileno())]
+    words = [sys.executable, str(Path(__file__)), str(its.fileno()), *libraries]
     env = {**os.environ, "PYTHONPATH": str(REPOSITORY)}
     process = subprocess.Popen(
         words, stdin=subprocess.DEVNULL, env=env, cwd="/", pass_fds=[its.fileno()]
@@ -56,13 +59,25 @@ def run(
     cwd: str | Path | None = None,
     env: dict[str, str] | None = None,
     text: bool = True,
+    libraries: tuple[str, ...] = (),
+    started: Callable[[int], object] = id,
 ) -> subprocess.CompletedProcess[Any]:
-    """Run `sys.executable`, a script, `-m` or `-c`, and arguments; return what it did."""
+    """Run `sys.executable`, a script, `-m` or `-c`, and arguments; return what it did.
+
+    Args:
+        words: The command.
+        stdin: The bytes that it reads.
+        cwd: Its folder, if not this process's.
+        env: Its environment, if not this process's.
+        text: Return its output as text.
+        libraries: Modules that the copied process has imported before, such as `CLOUD`.
+        started: A function that gets the id of the process as it starts.
+    """
     assert sys.executable == words[0]
     ends = [os.pipe() for _ in range(3)]  # (read, write) of each stream
     ask = {"words": [*words[1:]], "env": env or {**os.environ}, "cwd": str(cwd or Path.cwd())}
     theirs = [ends[0][0], ends[1][1], ends[2][1]]
-    server = _server()
+    server = _server(libraries)
     socket.send_fds(server, [json.dumps(ask).encode()], theirs)
     for number in theirs:
         os.close(number)
@@ -80,6 +95,7 @@ def run(
     works += [threading.Thread(target=read_stream, args=(number,)) for number in (1, 2)]
     for work in works:
         work.start()
+    started(int(server.recv(MESSAGE)))
     code = int(server.recv(MESSAGE))
     for work in works:
         work.join()
@@ -87,14 +103,18 @@ def run(
     return subprocess.CompletedProcess(words, code, out, err)
 
 
-def _become_copy(server: socket.socket) -> list[str]:
+def _become_copy(server: socket.socket, libraries: Sequence[str]) -> list[str]:
     """Copy this process for each request; returns the words of one, in its copy."""
+    for name in libraries:
+        importlib.import_module(name)
+    never = NEVER if libraries else (*NEVER, "tpustarter.cloud")
     while True:
         data, streams, _, _ = socket.recv_fds(server, MESSAGE, 3)
         if not data:
             os._exit(0)
         ask = json.loads(data)
         names = os.memfd_create("modules")  # that the copy has imported
+        gc.freeze()  # a collection in a copy would write to all of its memory
         pid = os.fork()
         if not pid:
             server.close()
@@ -102,8 +122,9 @@ def _become_copy(server: socket.socket) -> list[str]:
             os.environ.clear()
             os.environ.update(ask["env"])
             os.chdir(ask["cwd"])
-            _tell_imports(names)
+            _tell_imports(names, never)
             return ask["words"]
+        server.send(str(pid).encode())
         for stream in streams:
             os.close(stream)
         _, status = os.waitpid(pid, 0)
@@ -127,7 +148,7 @@ def _take_streams(streams: list[int]) -> None:
     )
 
 
-def _tell_imports(names: int) -> None:
+def _tell_imports(names: int, never: tuple[str, ...]) -> None:
     """Write at the end of this copy which modules it has imported."""
     known, pid = {*sys.modules}, os.getpid()
 
@@ -136,7 +157,7 @@ def _tell_imports(names: int) -> None:
             found = [
                 name
                 for name in sys.modules
-                if name not in known and name.startswith(LEARNED) and not name.startswith(NEVER)
+                if name not in known and name.startswith(LEARNED) and not name.startswith(never)
             ]
             os.write(names, json.dumps(found).encode())
 
@@ -160,5 +181,27 @@ def _run_program(words: list[str]) -> None:
         runpy.run_path(first, run_name="__main__")
 
 
+def _end_at_once(code: int) -> None:
+    """End as Python does, but without visiting every object that is shared with the server.
+
+    Each visit writes to a page of memory, which the kernel must copy first: that took two thirds
+    of the processor time of a short command.
+    """
+    threading._shutdown()  # type: ignore[attr-defined]  # waits for threads, as Python does
+    atexit._run_exitfuncs()
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(code)
+
+
 if __name__ == "__main__":
-    _run_program(_become_copy(socket.socket(fileno=int(sys.argv[1]))))
+    gc.disable()  # until the first copy, whose own objects alone it then visits
+    program = _become_copy(socket.socket(fileno=int(sys.argv[1])), sys.argv[2:])
+    gc.enable()
+    try:
+        _run_program(program)
+    except SystemExit as end:
+        if end.code is None or isinstance(end.code, int):
+            _end_at_once((end.code or 0) & 0xFF)
+        raise
+    _end_at_once(0)

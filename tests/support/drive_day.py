@@ -7,6 +7,7 @@ negative for a signal. The folder that is the only argument has the clock, and g
 
 from __future__ import annotations
 
+import gc
 import importlib
 import json
 import os
@@ -45,6 +46,7 @@ def main() -> None:
     WallClock.sleep = lambda _, seconds: clock.sleep(seconds)  # type: ignore[method-assign]
     for module in (*LIBRARIES, *(f"tpustarter.cli.tpu.{name}" for name in VERBS.values())):
         importlib.import_module(module)
+    gc.freeze()  # a collection in a copy would write to all of its memory
     for line in sys.stdin:
         pid = os.fork()
         if not pid:

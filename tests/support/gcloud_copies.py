@@ -10,6 +10,7 @@ command's words, its environment, and a file for its output; each line of stdout
 from __future__ import annotations
 
 import contextlib
+import gc
 import importlib
 import json
 import os
@@ -48,6 +49,7 @@ def run_copies() -> None:
     for line in sys.stdin:
         words, env, output = json.loads(line)
         modules, written = os.pipe()
+        gc.freeze()  # a collection in a copy would write to all of its memory
         copy = os.fork()
         if not copy:
             run_copy(words, env, output, written)

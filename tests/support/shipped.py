@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from importlib import metadata, resources
+from importlib import resources
 
 import jsonschema
 
+from tests.support.compiler_flags import fast_compiler
 from tests.support.made_lessons import run_block
 from tests.support.processes import HANG_S
 from tpustarter.core import content
@@ -60,20 +60,6 @@ TRAIN = (
     RESTARTS,
 )
 """Lessons with dozens or hundreds of training steps."""
-
-
-def fast_compiler(level: int = 0) -> dict[str, str]:
-    """Return variables with which JAX compiles for the CPU in a quarter of the processor time.
-
-    Two thirds of the time of the project's lessons is the compiler's. Older code generators and few
-    optimizations give the same losses to six digits, and programs that run up to three times as
-    long at level 0, a tenth longer at 1. JAX 0.12 ends at the flag, so only 0.10 gets it.
-    `TPUSTARTER_GATE=whole` compiles as users do.
-    """
-    if os.environ.get("TPUSTARTER_GATE") == "whole":
-        return {}
-    flags = f"--xla_cpu_use_fusion_emitters=false --xla_backend_optimization_level={level}"
-    return {"XLA_FLAGS": flags} if metadata.version("jax").startswith("0.10.") else {}
 
 
 def compiler_for(lesson: Lesson) -> dict[str, str]:

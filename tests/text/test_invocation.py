@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support import copies
 from tpustarter import cli
 from tpustarter.core.problem import Problem
 from tpustarter.text import invocation, terminal
@@ -241,7 +242,7 @@ def run(*words: str) -> subprocess.CompletedProcess[str]:
     """Run the command line as if uv had started it."""
     env = {**os.environ, "TPUSTARTER_COMMAND": UV}
     command = [sys.executable, "-m", "tpustarter", *words]
-    return subprocess.run(command, capture_output=True, text=True, env=env, check=False)
+    return copies.run(command, env=env)
 
 
 def test_help_errors_and_endings_show_command(home: Path) -> None:

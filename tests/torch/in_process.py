@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import atexit
 import functools
+import gc
 import importlib
 import json
 import os
@@ -80,6 +81,7 @@ def run_copies() -> None:
     importlib.import_module("torch_xla")
     for line in sys.stdin:
         env, *words, output = json.loads(line)
+        gc.freeze()  # a collection in a copy would write to all of its memory
         copy = os.fork()
         if not copy:
             os.environ.clear()

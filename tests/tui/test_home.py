@@ -12,6 +12,7 @@ import pytest
 
 from tests.support.machines import lay_out
 from tests.support.places import SAMPLES
+from tests.support.processes import HANG_S
 from tests.support.tutor import (
     HELLO,
     driven,
@@ -177,7 +178,7 @@ class Unknown(Machine):
 
     def list_names(self, folder: str) -> list[str]:
         """Wait first."""
-        self.told.wait(30)
+        self.told.wait(HANG_S)
         return super().list_names(folder)
 
 

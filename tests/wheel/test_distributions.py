@@ -25,6 +25,10 @@ from tpustarter.version import __version__
 CHECKOUT = Path(os.environ.get("CHECKOUT", REPOSITORY))
 MAN_PAGE = "share/man/man1/tpustarter.1"
 FIGURES = (".svg", ".png")
+INSIDE = "tpustarter"
+"""The one package, which has the checks and the lessons inside."""
+UNSHIPPED = (".1", ".pyc")
+"""The manual page lies elsewhere in the wheel."""
 
 
 def uv(*words: str) -> str:
@@ -72,6 +76,23 @@ def test_wheel_holds_package_and_man_page(wheel: Path) -> None:
     assert [f"{start}.data/data/{MAN_PAGE}"] == [name for name in files if ".data/" in name]
     assert {"tpustarter/checks/host/space.py", "tpustarter/lessons/paths.yml"} <= {*files}
     assert [] == [name for name in files if re.search(r"(^|/)(tests|\.\w+)/|/test_", name)]
+
+
+def test_wheel_has_every_file_of_the_checkout(wheel: Path) -> None:
+    """Byte for byte, so that what the suite asserts on the checkout holds for the wheel too."""
+    places = {INSIDE: INSIDE, "checks": f"{INSIDE}/checks", "lessons": f"{INSIDE}/lessons"}
+    expected = {
+        f"{place}/{path.relative_to(CHECKOUT / folder).as_posix()}": path.read_bytes()
+        for folder, place in places.items()
+        for path in (CHECKOUT / folder).rglob("*")
+        if path.is_file() and path.suffix not in UNSHIPPED
+    }
+    packed = {
+        name: data for name, data in read_wheel(wheel).items() if name.startswith(INSIDE + "/")
+    }
+
+    assert [] == sorted({*expected} ^ {*packed})
+    assert [] == [name for name, data in expected.items() if packed[name] != data]
 
 
 def test_no_figure_is_there_twice(wheel: Path) -> None:

@@ -10,12 +10,9 @@ https://docs.jax.dev/en/latest/persistent_compilation_cache.html
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import importlib.util
 import os
-import platform
 import sys
-from importlib import metadata
 from pathlib import Path
 
 MAX_BYTES = 256 * 1024 * 1024
@@ -128,12 +125,18 @@ def _read(path: Path) -> bytes | None:
 
 
 def _digest(name: str, data: bytes) -> str:
+    import hashlib  # slow to import, and every process of the probe imports this module
+
     return hashlib.sha256(os.fsencode(name) + b"\0" + data).hexdigest()[:32]
 
 
 def _key() -> str:
     # JAX's own keys cover flags, versions and the kind of device. They do not cover a library that
     # was built again under the same version, or a state folder that several machines share.
+    import hashlib
+    import platform
+    from importlib import metadata  # a third of the start of a process that has no store
+
     parts = [sys.version, platform.machine(), _processor()]
     parts += [os.environ.get(name, "") for name in FLAGS]
     for name in ("jax", *_LIBRARIES):
@@ -153,4 +156,6 @@ def _processor() -> str:
     with contextlib.suppress(OSError):
         text = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace")
         return text.partition("\n\n")[0].partition("flags")[2].partition("\n")[0]
+    import platform
+
     return platform.processor()

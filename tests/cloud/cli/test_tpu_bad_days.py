@@ -12,7 +12,9 @@ from pathlib import Path
 import pytest
 from google.cloud import tpu_v2
 
+from tests.support import copies
 from tests.support.fake_cloud import FakeClock, FakeCloud, Fault, serving
+from tests.support.processes import HANG_S
 from tpustarter.cloud.api import tpu_client
 from tpustarter.cloud.billing import ledger
 from tpustarter.cloud.billing.ledger import LedgerEntry
@@ -40,16 +42,20 @@ def cloud(monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeCloud]:
 
 
 def run(*words: str, before: str = "") -> subprocess.CompletedProcess[str]:
-    """Run `tpustarter tpu WORDS`, after a line of Python."""
+    """Run `tpustarter tpu WORDS`, after a line of Python that limits this process."""
     program = f"{before}import sys; from tpustarter.__main__ import main; main()"
-    done = subprocess.run(
-        [sys.executable, "-c", program, "tpu", *words],
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        timeout=90,
-        check=False,
-    )
+    command = [sys.executable, "-c", program, "tpu", *words]
+    if before:  # a copy writes what it has imported
+        done = subprocess.run(
+            command,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=2 * HANG_S,
+            check=False,
+        )
+    else:
+        done = copies.run(command, libraries=copies.CLOUD)
 
     assert "Traceback" not in done.stdout + done.stderr
     return done

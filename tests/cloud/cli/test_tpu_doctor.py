@@ -13,6 +13,7 @@ from typing import Any
 import jsonschema
 import pytest
 
+from tests.support import copies
 from tests.support.fake_google import (
     HANG,
     NUMBER,
@@ -56,15 +57,7 @@ def env(google: FakeGoogle) -> Iterator[dict[str, str]]:
 def doctor(env: dict[str, str], *words: str) -> subprocess.CompletedProcess[str]:
     """Run the command and return what it did."""
     command = [sys.executable, "-m", "tpustarter", "tpu", "doctor", *words]
-    return subprocess.run(
-        command,
-        env=env,
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
+    return copies.run(command, env=env, libraries=copies.CLOUD)
 
 
 def test_healthy_project_exits_0(env: dict[str, str]) -> None:

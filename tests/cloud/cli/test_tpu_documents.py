@@ -17,6 +17,7 @@ import jsonschema
 import pytest
 from google.cloud import tpu_v2
 
+from tests.support import copies
 from tests.support.fake_cloud import FakeCloud, Fault, serving
 from tpustarter.cloud.api import tpu_client
 from tpustarter.cloud.billing import ledger
@@ -75,14 +76,7 @@ def add(cloud: FakeCloud, name: str, type_name: str, state: str, *, spot: bool =
 
 def run(*words: str) -> subprocess.CompletedProcess[str]:
     """Run the command line as a process."""
-    return subprocess.run(
-        [sys.executable, "-m", "tpustarter", *words],
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
+    return copies.run([sys.executable, "-m", "tpustarter", *words], libraries=copies.CLOUD)
 
 
 def schema(name: str) -> Any:

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 from google.rpc import error_details_pb2
 
+from tests.support import copies
 from tests.support.fake_cloud import FakeCloud, Fault, serving
 from tests.support.processes import HANG_S
 from tests.support.terminal import terminal
@@ -82,14 +83,7 @@ def test_fix_off_terminal_names_no_project(
     if words is CONFIGURED:
         monkeypatch.setenv("CLOUDSDK_CORE_PROJECT", PROJECT)
     words = (*words, *(["--json"] if as_json else []))
-    done = subprocess.run(
-        [sys.executable, "-m", "tpustarter", *words],
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
+    done = copies.run([sys.executable, "-m", "tpustarter", *words], libraries=copies.CLOUD)
 
     assert 77 == done.returncode
     assert PROJECT not in done.stdout + done.stderr

@@ -17,6 +17,7 @@ from typing import Any
 
 import pytest
 
+from tests.support import copies
 from tests.support.fake_cloud import NEVER, FakeCloud, Made, serving
 from tests.support.fake_remote import behave, calls, lay_remote, node
 from tests.support.places import SUPPORT
@@ -65,9 +66,7 @@ def run(cloud: FakeCloud, tools: Path, home: Path) -> Tpu:
 
     def run(*arguments: str, **changes: str) -> subprocess.CompletedProcess[str]:
         env = {**environment(cloud, tools, home), **changes}
-        return subprocess.run(
-            words(*arguments), env=env, capture_output=True, text=True, timeout=120, check=False
-        )
+        return copies.run(words(*arguments), env=env, libraries=copies.CLOUD)
 
     return run
 
@@ -244,7 +243,7 @@ def test_no_process_survives_any_end_of_program(
         assert process.stdout
         assert 3 == len([process.stdout.readline() for _ in range(3)])
         process.send_signal(number)
-        _, error = process.communicate(timeout=60)
+        _, error = process.communicate(timeout=HANG_S)
 
     assert code == process.returncode
     assert ("0 of 3 workers ended with 0" in error) == (number == signal.SIGINT)
@@ -473,7 +472,7 @@ def test_worker_output_cannot_control_terminal(cloud: FakeCloud, tools: Path, ho
                 continue
             break
     os.close(ours)
-    piped = subprocess.run(words("bert", "--", "ls"), env=env, capture_output=True, check=False)
+    piped = copies.run(words("bert", "--", "ls"), env=env, text=False, libraries=copies.CLOUD)
 
     assert 0 == process.returncode == piped.returncode
     assert b"w0 | \\x1b[2J        red\r\nw0 | 50 %\r\nw0 | 100 %\r\n" == shown.replace(

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from tests.support import copies
 from tests.support.fake_cloud import FakeCloud, serving
 from tests.support.fake_remote import node
 from tests.support.places import SUPPORT
@@ -57,9 +58,7 @@ def run(cloud: FakeCloud, home: Path) -> Run:
             **changes,
         }
         words = [sys.executable, str(SUPPORT / "drive_tpu.py"), "tpu", "ssh-config", *arguments]
-        return subprocess.run(
-            words, env=env, capture_output=True, text=True, timeout=60, check=False
-        )
+        return copies.run(words, env=env, libraries=copies.CLOUD)
 
     return run
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.processes import until
+from tests.support.processes import HANG_S, until
 
 TOOLS = {
     name: shutil.which(name, path=f"{os.environ.get('PATH', '')}:/usr/sbin:/sbin")
@@ -116,7 +116,7 @@ def ask(env: dict[str, str], name: str, *words: str) -> str:
 def _end(daemon: subprocess.Popen[bytes]) -> None:
     daemon.terminate()
     try:
-        daemon.wait(20)
+        daemon.wait(HANG_S)
     except subprocess.TimeoutExpired:
         daemon.kill()
         daemon.wait()

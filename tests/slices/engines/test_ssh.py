@@ -17,7 +17,7 @@ import pytest
 from tests.slices.engines.network import NETWORK, Hosts, network, run
 from tests.slices.engines.seen import Seen, ending
 from tests.slices.fake_slice_probe import events, write_probe
-from tests.support.processes import until
+from tests.support.processes import HANG_S, until
 from tpustarter.slices.starting import host_shell_command, launch_request, ssh_launcher
 from tpustarter.slices.starting.launch_request import EndReason, HostStage, LaunchRequest
 from tpustarter.slices.starting.running_commands import RunningCommands
@@ -371,7 +371,7 @@ def test_shown_commands_do_the_same(hosts: Hosts, tmp_path: Path) -> None:
     text = launch_request.format_script(ssh_launcher.build_commands(request))
 
     done = subprocess.run(
-        ["bash", "-c", text], capture_output=True, text=True, timeout=60, check=False
+        ["bash", "-c", text], capture_output=True, text=True, timeout=HANG_S, check=False
     )
 
     sent = events(done.stdout.splitlines())
