@@ -176,7 +176,7 @@ CASES: dict[str, tuple[list[dict[str, Any]], str]] = {
     "no-host-answers": ([{"problem": "no"}] * 2, "none of 2 hosts"),
     "link-down": ([{}, {"links": (0, 10)}], "chip0.ici0 of host 1"),
     "host-throttled": ([{}, {"throttle": 3}], "host 1 is throttled"),
-    "host-without-program": ([{}, {"duty": None}], "the TPU of host 1, while 1 of 2"),
+    "host-without-program": ([{}, {"duty": None}], "host 1, while 1 of 2 hosts works"),
     "host-idle": ([{}] * 3 + [{"duty": 0}] + [{}] * 4, "host 3 is idle while 7 of 8 hosts work"),
     "host-silent": ([{}, {"problem": "no"}], "host 1 did not answer"),
     "nothing-runs": ([{"duty": None}] * 2, "any of 2 hosts"),

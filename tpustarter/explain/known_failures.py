@@ -17,6 +17,7 @@ from tpustarter.core.yaml_rows import Text, Texts
 from tpustarter.explain.translated_errors import translate_pattern
 
 FILE = Path(__file__).with_name("failures.yml")
+HARMLESS = Path(__file__).with_name("harmless_lines.yml")
 
 Role = Literal["cause", "symptom", "notice"]
 """A `cause` breaks a run by itself. A `symptom` follows from something else. A `notice` is a
@@ -124,6 +125,28 @@ def read_known_failures(file: Path = FILE) -> tuple[KnownFailure, ...]:
         if strange := set(failure.explains) - set(ids):
             raise Problem(f"the row `{failure.id}` of `{file.name}` explains {strange.pop()!r}")
     return failures
+
+
+class HarmlessLine(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A line that a program prints in good runs, too, although it has the words of a failure."""
+
+    id: Text
+    pattern: Text
+    """It is searched for in one line."""
+    source: Text
+    read: Text
+
+
+@functools.cache
+def read_harmless_lines(file: Path = HARMLESS) -> tuple[HarmlessLine, ...]:
+    """Read the harmless lines; raise Problem if a row is invalid."""
+    table = yaml_rows.load_yaml(file)
+    if not is_array(table):
+        raise Problem(f"`{file.name}` holds no list of lines")
+    return tuple(
+        yaml_rows.convert_row(row, HarmlessLine, _name(row, number), file)
+        for number, row in enumerate(table, 1)
+    )
 
 
 def _name(row: object, number: int) -> str:

@@ -20,8 +20,11 @@ from typing import IO, Any, Literal
 
 from tpustarter.core.redact import Redactor, drop_incomplete_line, drop_incomplete_word
 from tpustarter.explain import log_reader
-from tpustarter.explain.harmless_lines import read_harmless_lines
-from tpustarter.explain.known_failures import KnownFailure, generalise_pattern
+from tpustarter.explain.known_failures import (
+    KnownFailure,
+    generalise_pattern,
+    read_harmless_lines,
+)
 
 Pattern = Any
 """A google-re2 pattern or set of patterns, which is untyped."""

@@ -294,12 +294,14 @@ def _names(hosts: Sequence[WatchedSliceHost]) -> dict[str, str]:
     """Return the names that a clause can use."""
     duty, memory = _values(hosts, "duty"), _values(hosts, "memory")
     idle = [host for host, value in duty.items() if value < IDLE_PERCENT]
+    working = sum(value >= WORKING_PERCENT for value in duty.values())
     throttled = _throttled(hosts)
     links = [(one.host, link) for one in hosts if one.document for link in one.document.links]
     worst = max(links, key=lambda row: row[1].problem, default=None)
     return {
         "idle_names": _name_hosts(idle),
         "idle_verb": choose_plural(len(idle), "is", "are"),
+        "working_verb": choose_plural(working, "works", "work"),
         "without_names": _name_hosts(_without(hosts)),
         "silent_names": _name_hosts([one.host for one in hosts if one.problem]),
         "throttled_names": _name_hosts(throttled),
