@@ -7,6 +7,8 @@ fence says `figure by-hand`, the SVG was drawn by hand: it is kept, and names it
 is seen when the text has changed:
 
     <metadata>text 1a2b3c4d</metadata>
+
+The screenshot of a page is a `figure by-hand`, too, and a PNG with this text in a chunk of its own.
 """
 
 from __future__ import annotations
@@ -27,7 +29,7 @@ from tpustarter.learning.content.blocks import Figure, parse_lesson
 MOST_COLUMNS = 74
 FOLDER = "figures"
 _FENCE = re.compile(r"^```figure\b", re.MULTILINE)
-_FILE = re.compile(r"\.\./figures/([a-z0-9]+(?:-[a-z0-9]+)*)\.svg")
+_FILE = re.compile(r"\.\./figures/([a-z0-9]+(?:-[a-z0-9]+)*)\.(svg|png)")
 _SENTENCE = re.compile(r"\w(?:[^*`_\[\]]*)\.")
 _NAMESPACE = "{http://www.w3.org/2000/svg}"
 
@@ -40,7 +42,7 @@ def figures_of(lesson: Lesson) -> list[Figure]:
 def name_of(figure: Figure) -> str:
     """Return the name of a figure's SVG, without the ending; empty where it has none that holds."""
     found = _FILE.fullmatch(figure.file)
-    return found[1] if found else ""
+    return found[1] if found and (found[2] == "svg" or figure.by_hand) else ""
 
 
 def caption_of(figure: Figure) -> str:
@@ -63,7 +65,9 @@ def problems(lessons: list[Lesson], folder: Path) -> list[str]:
             found.append(f"{lesson.path.name}: a figure stands in no comment right below its image")
         for figure in figures:
             where = f"{lesson.path.parent.name}/{lesson.path.name}:{figure.line}"
-            what = [*_wrong_text(figure), *_wrong_svg(figure, folder)]
+            is_page = figure.file.endswith(".png")
+            wrong_picture = (_wrong_screenshot if is_page else _wrong_svg)(figure, folder)
+            what = [*_wrong_text(figure), *wrong_picture]
             name = name_of(figure)
             if name in seen:
                 what.append(f"`{name}` is already the figure of {seen[name]}")
@@ -85,6 +89,15 @@ def _wrong_text(figure: Figure) -> Iterator[str]:
     odd = {one for one in figure.text if unicodedata.east_asian_width(one) in "WF" or one == "\t"}
     if odd:
         yield f"a character is not one column wide: {''.join(sorted(odd))!a}"
+
+
+def _wrong_screenshot(figure: Figure, folder: Path) -> Iterator[str]:
+    """Yield why the PNG is not the one of this figure."""
+    path = folder / f"{name_of(figure)}.png"
+    if not path.is_file():
+        yield f"{path.name} is missing: take it again"
+    elif mark_of(figure).encode() not in path.read_bytes():
+        yield f"{path.name} was taken for another text: look at it, then write `{mark_of(figure)}`"
 
 
 def _wrong_svg(figure: Figure, folder: Path) -> Iterator[str]:

@@ -64,7 +64,7 @@ blockquote{padding:0 1em;color:var(--quiet);border-left:.25em solid var(--rule)}
 .nf,.nc,.fm{color:var(--name)}.mi,.mf,.kc,.nb{color:var(--number)}.c1{color:var(--quiet)}
 """
 MEASURE = """<script>addEventListener("load",()=>{
-const figure=document.querySelector('img[src$="/NAME.svg"]');
+const figure=document.querySelector('img[src*="/NAME."]');
 const middle=figure?figure.getBoundingClientRect().top+figure.height/2:0;
 const top=Math.max(0,Math.round(middle-450));
 if(figure)document.body.style.marginTop=-top+"px";

@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from tpustarter.agents.tool_answer import MOST_CHARACTERS, make_answer
+from tpustarter.agents.answer_shape import LEAST_CHARACTERS, MOST_CHARACTERS, AnswerShape
+from tpustarter.agents.tool_answer import make_answer
 from tpustarter.cli.mcp import make_tools
 from tpustarter.core.problem import Problem
 
@@ -33,6 +34,7 @@ def test_document_is_passed_on_as_it_is() -> None:
         {"results": [{"log": "x" * 900, "n": n} for n in range(500)]},
         {"results": [{"findings": [{"found": n} for n in range(100)]} for _ in range(100)]},
         {"deep": [[["x" * 5000] * 20] * 20]},
+        {"log": "x" * 1_000_000, "left_out": [{"what": "a field of the document's own"}]},
     ],
 )
 def test_long_document_is_cut_and_says_so(fields: dict[str, Any]) -> None:
@@ -41,9 +43,53 @@ def test_long_document_is_cut_and_says_so(fields: dict[str, Any]) -> None:
     short = json.loads(answer.text)
 
     assert len(answer.text) <= MOST_CHARACTERS
-    assert {*fields, "schema", "exit_code", "left_out"} == {*short}
-    assert "`tpustarter check --json --level=full`" in short["left_out"]
+    assert {*fields, "schema", "exit_code", "shortened"} == {*short}
+    assert fields.get("left_out") == short.get("left_out")
+    assert "`tpustarter check --json --level=full`" in short["shortened"]
     assert not answer.is_error
+
+
+RESULTS = [{"id": status, "status": status} for status in ("pass", "fail", "skip")]
+TEXT = "# A\n\nintro\n\n## B c\n\n```sh\n# no heading\n```\n\n### D\n\nend\n\n## E\n"
+LESSONS = [{"id": "x/y", "text": TEXT}]
+
+
+@pytest.mark.parametrize(
+    ("shape", "fields"),
+    [
+        (AnswerShape(problems=True), {"results": RESULTS[1:2], "lessons": LESSONS}),
+        (AnswerShape(section="B c"), {"results": RESULTS, "lessons": [TEXT[12:-5]]}),
+        (AnswerShape(section="## e"), {"results": RESULTS, "lessons": ["## E\n"]}),
+    ],
+)
+def test_agent_can_ask_for_part(shape: AnswerShape, fields: dict[str, Any]) -> None:
+    """Only problems, or one section with those below it; a note says that there is more."""
+    answer = make_answer(WORDS, document(results=RESULTS, lessons=LESSONS), "", 0, shape)
+    part = json.loads(answer.text)
+    texts = [one["text"] for one in part["lessons"]] if shape.section else part["lessons"]
+
+    assert fields == {"results": part["results"], "lessons": texts}
+    assert "left out" in part["shortened"]
+
+
+def test_unknown_section_names_all() -> None:
+    """Those of the lesson, as its headings."""
+    shape = AnswerShape(section="Z")
+    answer = make_answer(WORDS, document(lessons=LESSONS), "", 0, shape)
+
+    assert answer.is_error
+    assert "its sections are\n  A\n  B c\n  D\n  E" == json.loads(answer.text)["error"]["hint"]
+
+
+@pytest.mark.parametrize("characters", [LEAST_CHARACTERS, 20_000])
+def test_agent_sets_length_of_answer(characters: int) -> None:
+    """What remains is JSON, and less than that."""
+    shape = AnswerShape(characters=characters)
+    answer = make_answer(WORDS, document(results=RESULTS * 9000, log="x" * 9000), "", 0, shape)
+
+    assert not answer.is_error
+    assert len(answer.text) <= characters
+    assert json.loads(answer.text)["results"][0] == RESULTS[0]
 
 
 @pytest.mark.parametrize(
@@ -79,6 +125,8 @@ def test_document_too_wide_to_cut_is_error() -> None:
             {"arg": ["a", "b"], "slices": 2},
             ["rehearse", "--slices=2", "--arg=a", "--arg=b", "--"],
         ),
+        ("lesson", {"lesson": "a/b", "section": "C", "characters": 2000}, ["learn", "--", "a/b"]),
+        ("check", {"problems": True}, ["check", "--"]),
         ("report", {"for": "jax", "no_ask": True}, ["report", "--for=jax", "--no-ask", "--"]),
     ],
 )

@@ -21,7 +21,7 @@ from tests.planning.test_parameter_counts import PUBLISHED
 from tests.support.processes import HANG_S, processes, until, until_async
 from tests.support.stubs import make_python
 from tpustarter.agents import tool_call
-from tpustarter.agents.tool_answer import MOST_CHARACTERS
+from tpustarter.agents.answer_shape import MOST_CHARACTERS
 from tpustarter.cli import cli
 from tpustarter.core import locations
 from tpustarter.core.problem import Problem, find_schema_name
@@ -135,6 +135,8 @@ async def refuse_wrong_arguments(client: Client) -> None:
         ("check", {"ids": ["\0"]}, "null byte"),
         ("check", {"ids": ["--list"]}, "`--list`"),
         ("lesson", {}, "'lesson'"),
+        ("lesson", {"lesson": "jax/precision", "section": "Z"}, "`Z`"),
+        ("lesson", {"lesson": "jax/precision", "characters": 9}, "`characters`"),
         ("explain", {}, "`text`"),
         ("explain", {"text": "a", "files": ["b"]}, "`text`"),
     ]

@@ -90,19 +90,39 @@ def test_position_ignores_later_tokens(project: Any, small: Any) -> None:
     assert float(difference[9:].min()) > 1e-4
 
 
-def test_the_cache_changes_no_logits(project: Any, small: Any) -> None:
+@pytest.mark.parametrize("kv_heads", [None, 2])
+def test_the_cache_changes_no_logits(kv_heads: int | None, project: Any, small: Any) -> None:
     """A prefill of 10 tokens and a step for each other give what one pass gives."""
     tokens = small.batch[:, :-1]
-    cache = project.sampling.init_cache(small.config, len(tokens))
-    logits, cache = project.prefill(small.config, small.params, tokens[:, :10], cache)
+    config = replace(small.config, kv_heads=kv_heads)
+    params = project.transformer.init(config, project.jax.random.key(0))
+    cache = project.sampling.init_cache(config, len(tokens))
+    logits, cache = project.prefill(config, params, tokens[:, :10], cache)
     found = [logits]
     for position in range(10, 16):
         token = tokens[:, position]
-        logits, cache = project.decode(small.config, small.params, token, position, cache)
+        logits, cache = project.decode(config, params, token, position, cache)
         found.append(logits)
-    whole = project.forward(small.config, small.params, tokens)[:, 9:]
+    whole = project.forward(config, params, tokens)[:, 9:]
 
     assert close(project, project.jnp.stack(found, axis=1), whole)
+    assert cache["key"].shape[3] == (kv_heads or config.heads)
+
+
+def test_grouped_queries_match_repeated_keys(project: Any, small: Any) -> None:
+    """A head of keys for two of queries gives what two equal heads of keys give."""
+    grouped = replace(small.config, kv_heads=2)
+    params = project.transformer.init(grouped, project.jax.random.key(0))
+    repeated = params["blocks"] | {
+        name: project.jnp.repeat(params["blocks"][name], 2, axis=2) for name in ("key", "value")
+    }
+    tokens = small.batch[:, :-1]
+    expected = project.forward(small.config, params | {"blocks": repeated}, tokens)
+
+    assert close(project, project.forward(grouped, params, tokens), expected)
+    saved = 2 * grouped.layers * grouped.embed * 2 * grouped.head_dim
+    counted = map(project.transformer.param_count, (small.config, grouped))
+    assert saved == next(counted) - next(counted)
 
 
 def test_greedy_text_matches_loop_without_cache(project: Any, small: Any) -> None:
@@ -164,13 +184,15 @@ def rules(project: Any) -> dict[str, Any]:
     }
 
 
-def stepped(project: Any, small: Any, name: str, *, remat: bool) -> tuple[Any, Any, Any]:
+def stepped(
+    project: Any, small: Any, name: str, *, mesh: tuple[int, int] = (2, 4), **changes: Any
+) -> tuple[Any, Any, Any]:
     """Return parameters and metrics after one step under some rules, and the text before it.
 
     Parameters and optimizer state are sharded as the rules say.
     """
-    config, optimizer = replace(small.config, rules=rules(project)[name], remat=remat), small.adamw
-    with jax.set_mesh(jax.make_mesh((2, 4), ("data", "model"))):
+    config, optimizer = replace(small.config, rules=rules(project)[name], **changes), small.adamw
+    with jax.set_mesh(jax.make_mesh(mesh, ("data", "model"))):
         batch = jax.device_put(small.batch, config.spec("batch", None) or jax.P())
         state = project.training.init_state(config, optimizer, jax.random.key(0))
         specs = project.transformer.param_specs(config)
@@ -197,6 +219,13 @@ def test_every_sharding_gives_the_same_step(
 ) -> None:
     """And the same text; parameters and optimizer state are sharded as the rules say."""
     assert close(project, on_one_device, stepped(project, small, name, remat=remat), 1e-4)
+
+
+def test_grouped_queries_shard_by_heads_of_keys(project: Any, small: Any) -> None:
+    """Two heads of keys on two devices, each with the queries that share it."""
+    alone = stepped(project, small, "one device", kv_heads=2)
+
+    assert close(project, alone, stepped(project, small, "both", mesh=(4, 2), kv_heads=2), 1e-4)
 
 
 def test_bfloat16_matmuls_keep_float32_parameters_and_logits(project: Any, small: Any) -> None:

@@ -186,7 +186,7 @@ def test_the_name_of_a_project_is_taken_out(name: str) -> None:
         "http://host:8080/a@b",
         "max_tokens=2048 of them",
         "--tokenizer bert-base --num-tokens 4096 --max-token 2048",
-        "asttokens==3.0.1",
+        "asttokens==3.0.1, + tiktoken==0.14.0, tiktoken==1.0rc1, huggingface-token==2026.1.dev3",
         "token_count: 131072, tokens: 1.5e9",
         "%t.1 = token[] after-all(), infeed-token = token[] custom-call()",
         "%0 = stablehlo.create_token : !stablehlo.token",

@@ -205,6 +205,22 @@ def explained(log: str) -> Explanation:
     return explain_output.explain_log(scan)
 
 
+@pytest.mark.parametrize(
+    ("frame", "expected"),
+    [
+        (TracebackFrame("/v/bin/vllm", 10, "<module>"), False),
+        (TracebackFrame("uvloop/loop.pyx", 1515, "run_until_complete"), False),
+        (TracebackFrame("<string>", 261, "__init__"), False),
+        (TracebackFrame("<string>", 1, "<module>"), True),
+        (TracebackFrame("/home/ada/bin/train.py", 3, "<module>"), True),
+        (TracebackFrame("train.py", 3, "__init__"), True),
+    ],
+)
+def test_generated_and_installed_code_is_not_yours(frame: TracebackFrame, expected: bool) -> None:
+    """As in a server's traceback: its own starter, compiled code and a dataclass."""
+    assert expected == library_errors.is_user_frame(frame)
+
+
 def test_library_error_is_no_program_mistake(tmp_path: Path) -> None:
     """The library, the function and the condition are told instead."""
     file = f"{written(tmp_path)}/lib/python3.12/site-packages/glue/core.py"

@@ -47,6 +47,9 @@ def count_words(found: Explanation) -> int:
     [
         "INFO Installing handler for SIGTERM, SIGSEGV and SIGABRT on a TPU VM",
         "ValueError: Splash attention kernel is only supported on TPU",
+        "tpu Found ulimit of 9 and failed to automatically increase: Errno 24 Too many open files",
+        "WARNING 11-30 23:04:44 [tpu_platform.py:412] Pin memory is not supported on TPU. (vllm)",
+        "Unable to poll the TPU GCE Metadata: host=metadata.google.internal: Max retries exceeded",
     ],
 )
 def test_neighbour_of_a_failure_is_none(log: str, scanner: FailureScanner) -> None:

@@ -138,6 +138,9 @@ def test_figure_is_text_in_terminal_and_picture_elsewhere(tmp_path: Path) -> Non
     picture.parent.mkdir()
     picture.write_text("<svg/>")
     assert "data:image/svg+xml;base64,PHN2Zy8+" in notebook.render_notebook(lesson)
+    page = make_lesson(tmp_path, FIGURE.replace("two.svg", "two.png"))
+    picture.with_suffix(".png").write_bytes(b"\x89PNG")
+    assert "data:image/png;base64,iVBORw==" in notebook.render_notebook(page)
 
 
 def test_search_finds_folded_text_and_no_tags(tmp_path: Path) -> None:

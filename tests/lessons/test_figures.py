@@ -59,6 +59,25 @@ def test_no_svg_reaches_out_or_is_large() -> None:
         assert len(text) < 24_000, path.name
 
 
+def test_screenshots_are_small_and_bear_their_text(tmp_path: Path) -> None:
+    """A PNG is a few KB, is taken by hand, and is looked at again when its text changes."""
+    pages = [*(locations.content_folder("lessons") / "figures").glob("*.png")]
+    assert pages
+    assert max(path.stat().st_size for path in pages) < 24_000
+
+    given = {"file": "../figures/two-chips.png", "info": "figure by-hand"}
+    lesson = lay_out(tmp_path, **given)
+    assert ["jax/01-two.md:7: two-chips.png is missing: take it again"] == wrong(lesson)
+    folder = tmp_path / "lessons" / "figures"
+    folder.mkdir()
+    figure = figures.figures_of(lesson)[0]
+    (folder / "two-chips.png").write_bytes(b"PNG " + figures.mark_of(figure).encode())
+    assert [] == wrong(lesson)
+    assert [] == draw_all(lesson)
+    assert "taken for another text" in wrong(lay_out(tmp_path, TEXT.replace("0", "1"), **given))[0]
+    assert wrong(lay_out(tmp_path, file=given["file"]))
+
+
 def test_a_figure_is_drawn_once(tmp_path: Path) -> None:
     """It is missing, then written, then up to date; a change of text or caption shows."""
     lesson = lay_out(tmp_path)

@@ -10,6 +10,7 @@ from tpustarter.checking.plan.interpreters import Interpreter
 from tpustarter.core.content import Lesson
 from tpustarter.setup.environment.needed_setups import (
     LessonPythons,
+    describe_missing_packages,
     find_needed_setups,
     find_setup_for_lesson,
 )
@@ -55,6 +56,27 @@ def test_missing_framework_comes_first(tmp_path: Path) -> None:
     needed = find_needed_setups([ANY, TORCH], pythons(tmp_path, jax="0.10.2"))
 
     assert ["pytorch-xla", "jax"] == [setup.profile.name for setup in needed]
+
+
+@pytest.mark.parametrize("lessons", [(ANY, TORCH, TORCH), (TORCH, ANY, TORCH)])
+def test_framework_of_most_lessons_comes_first(lessons: tuple[Lesson, ...], tmp_path: Path) -> None:
+    """Whichever lesson a path begins with."""
+    needed = find_needed_setups(lessons, pythons(tmp_path))
+
+    assert ["pytorch-xla", "jax"] == [setup.profile.name for setup in needed]
+
+
+def test_missing_packages_come_with_their_command(tmp_path: Path) -> None:
+    """Only where the framework is here, and nothing else keeps the lesson from running."""
+    site = tmp_path / "lib/python3.12/site-packages"
+    (site / "flax-0.12.0.dist-info").mkdir(parents=True)
+    (site / "pip").mkdir()
+    found = describe_missing_packages(PACKAGE, pythons(tmp_path, jax="0.10.2"))
+
+    assert f"optax is not installed in {tmp_path}/bin/python" in found
+    assert f"`{tmp_path}/bin/python -m pip install optax` adds" in found
+    for lesson, versions in ((PACKAGE, {"jax": "0.6.2"}), (PACKAGE, {}), (NEW, {"jax": "0.10.2"})):
+        assert "" == describe_missing_packages(lesson, pythons(tmp_path, **versions))
 
 
 def test_tpu_has_a_larger_download(tmp_path: Path) -> None:

@@ -199,4 +199,5 @@ def test_vllm_gets_the_only_python_it_can_have(tmp_path: Path) -> None:
     assert ["vllm-tpu==0.32.0"] == words[words.index("--python") + 2 :]
     assert "jax.devices_visible" == setup.steps[3].proof
     assert {setup.profile.wheel, setup.profile.tpu_wheel} <= setup_profiles.SIZES.keys()
+    assert f"learn {setup.lesson.id}" == setup.profile.next_command  # checks never run in it
     assert not setup.folder.exists()

@@ -225,3 +225,17 @@ def test_table_fits_terminal_and_shows_worst(count: int) -> None:
     assert all(len(line) <= 80 and "\x1b" not in line for line in lines)
     assert any("No route to host" in line for line in lines)
     assert any(f"{count} host" in line for line in lines)
+
+
+@pytest.mark.parametrize(("height", "is_whole"), [(None, True), (23, True), (9, False)])
+def test_cut_reason_is_below_the_table(height: int | None, is_whole: bool) -> None:
+    """Where there is room for it; no line is wider than the terminal."""
+    reason = "was not reached (exit code 255): ssh: connect to host gone port 22: No route to host"
+    rows = (make_host(0), make_host(1, problem=reason))
+    at = datetime(2026, 11, 30, tzinfo=timezone.utc)
+    situation = find_slice_situation(rows)
+    seen = WatchedSlice("tpustarter.watch/1", WatchTool("0"), at, rows, situation, 0)
+    lines = render_slice(seen, width=80, height=height)
+
+    assert is_whole == (f"host 1: {reason}" in " ".join(lines))
+    assert max(map(len, lines)) <= 80

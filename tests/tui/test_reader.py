@@ -385,6 +385,32 @@ def test_lesson_without_framework_offers_setup_first(
     run(journey)
 
 
+def test_missing_package_is_named_until_installed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With the command that installs it, at the beginning and on the end card."""
+    monkeypatch.chdir(tmp_path)
+    make_python(tmp_path / ".venv", jax="0.10.2")
+
+    async def journey() -> None:
+        async with tutor(tmp_path, lessons={"t": HELLO}, size=(80, 40)) as pilot:
+            file = tmp_path / "lessons" / "start" / "0001-t.md"
+            needs = "needs: {framework: jax, packages: [optax]}"
+            file.write_text(file.read_text().replace("needs: {}", needs))
+            await press(pilot, "enter")
+            screen = pilot.app.screen
+            assert isinstance(screen, LessonRunScreen)
+            assert screen._page.needed_setup is None
+            seen = " ".join((await press(pilot, "end")).split())
+            assert 2 == seen.count("because optax is not installed in")
+            (next(tmp_path.glob(".venv/lib/*/site-packages")) / "optax-0.2.6.dist-info").mkdir()
+            screen._page.update_end_panel()
+            hints = [one for one in screen.query(KeyHint) if one.is_about_setup]
+            await until(pilot, lambda: not hints[0].display)
+
+    run(journey)
+
+
 HINTED = """# Sum
 
 ```python try id=turn

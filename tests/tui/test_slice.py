@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
+from tests.slices.test_slice_watch import make_host as make_watched_host
 from tests.support.cloud_app import add, app_of, text_of
 from tests.support.fake_cloud import FakeCloud
 from tests.support.fake_remote import UNREACHED, behave, calls, lay_remote, told
@@ -212,3 +215,41 @@ def test_single_host_has_no_slice(cloud: FakeCloud, tmp_path: Path) -> None:
             assert isinstance(pilot.app.screen, TpuListScreen)
 
     run(journey)
+
+
+def watched(host: int) -> str:
+    """Return the output of a host whose chips compute."""
+    document = msgspec.to_builtins(make_watched_host(host).document)
+    return told(
+        host, json.loads(json.dumps({"event": "watched", "document": document}, default=str))
+    )
+
+
+@pytest.mark.parametrize("size", [(80, 24), (120, 40)])
+def test_hosts_are_watched_until_the_end(
+    cloud: FakeCloud, tmp_path: Path, tools: Path, size: tuple[int, int]
+) -> None:
+    """Nothing runs before the yes; then a host has numbers, and the other one its reason."""
+    behave(tools, w0={"say": watched(0), "lifeline": True}, w1=UNREACHED)
+    opened: list[str] = []
+
+    async def journey() -> None:
+        async with app_of(cloud, tmp_path, size=size) as pilot:
+            await press(pilot, "u", "m")
+            assert isinstance(pilot.app.screen, StartQuestion)
+            assert "watch --all-hosts --start gcloud --on bert" in text_of(on_screen(pilot.app))
+            assert [] == calls(tools)
+            await pilot.press("enter")
+            await until(pilot, lambda: "12.8 of 32.0 GiB" in text_of(on_screen(pilot.app)))
+            await until(pilot, lambda: "was not reached" in text_of(on_screen(pilot.app)))
+            app: Any = pilot.app
+            app.go.open_lesson = opened.append
+            await pilot.press("enter", "x")
+            await settle(pilot)
+            assert "It has ended on every host. Press a" in text_of(on_screen(pilot.app))
+            await press(pilot, "a", "escape")
+            assert "Nothing was started" in text_of(on_screen(pilot.app))
+
+    run(journey)
+    assert ["slices/run-everywhere"] == opened
+    assert is_over(tools)

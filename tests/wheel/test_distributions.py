@@ -33,7 +33,8 @@ UNSHIPPED = {".1", "__pycache__", ".ruff_cache"}
 
 def uv(*words: str) -> str:
     """Run uv, and return its standard output."""
-    command = shlex.split(shell.find_uv_command(os.environ) or "uv")
+    typed = shlex.split(shell.find_uv_command(os.environ) or "uv")
+    command = [os.environ["UV"]] if "UV" in os.environ else typed  # `python3 -m uv run` sets it
     done = subprocess.run([*command, *words], capture_output=True, text=True, check=True)
     return done.stdout
 

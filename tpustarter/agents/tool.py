@@ -6,9 +6,12 @@ options, so both take the same values.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+import msgspec
+
+from tpustarter.agents.answer_shape import AnswerShape
 from tpustarter.core.problem import ExitCode, Problem
 from tpustarter.text import phrases
 from tpustarter.text.terminal import cut_text
@@ -35,6 +38,8 @@ class ToolArgument:
     """True if the command reads it from its stdin."""
     writes: bool = False
     """True if it makes the command write into the state folder."""
+    is_shape: bool = False
+    """True if it is a field of `AnswerShape`, which the command doesn't get."""
 
 
 @dataclass(frozen=True)
@@ -70,7 +75,7 @@ class Tool:
         words, positional, text = [self.command, "--json"], list[str](), ""
         for argument in self.arguments:
             value = values.get(argument.name)
-            if value is None or value is False:
+            if value is None or value is False or argument.is_shape:
                 continue
             texts = [str(one) for one in _as_list(value)]
             if argument.is_input:
@@ -88,6 +93,12 @@ class Tool:
             raise Problem(what, code=ExitCode.USAGE)
         return [*words, "--", *positional], text.encode()
 
+    def make_shape(self, values: Mapping[str, object]) -> AnswerShape:
+        """Return the part of the answer that valid values ask for."""
+        names = {argument.name for argument in self.arguments if argument.is_shape}
+        wanted = {name: value for name, value in values.items() if name in names}
+        return msgspec.convert(wanted, AnswerShape)
+
     def _validate(self, values: Mapping[str, object]) -> None:
         import jsonschema  # of the extra `mcp`, as is the server itself
 
@@ -102,7 +113,14 @@ class Tool:
             where = "/".join(str(part) for part in error.absolute_path)
             what = f"`{where}` of the tool `{self.name}`" if where else f"the tool `{self.name}`"
             what = f"{what}: {cut_text(error.message, _LONGEST_ERROR)}"
-            raise Problem(what, hint=f"it takes {named}", code=ExitCode.USAGE) from error
+            hint = self._describe([*error.absolute_path])
+            raise Problem(what, hint=hint, code=ExitCode.USAGE) from error
+
+    def _describe(self, path: Sequence[str | int]) -> str:
+        """Return the meaning of the argument that a path of a JSON Schema leads to."""
+        about = {one.name: str(one.schema.get("description", "")) for one in self.arguments}
+        meaning = " ".join(about.get(str(path[0]), "").split()) if path else ""
+        return meaning or f"it takes {phrases.join_words(f'`{name}`' for name in about)}"
 
 
 def _as_list(value: object) -> list[object]:

@@ -7,16 +7,12 @@ import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from tpustarter.agents.answer_shape import AnswerShape
 from tpustarter.checking.output import run_document
-from tpustarter.core.json_values import is_array, is_object
+from tpustarter.core.json_values import is_object
 from tpustarter.core.problem import Problem, find_schema_name
 
-MOST_CHARACTERS = 65_536
-"""Longest answer. Agents refuse longer ones: by default Claude Code does from 25,000 tokens on.
-Source: https://developers.figma.com/docs/figma-mcp-server/mcp-clients-issues (read 2026-11).
-"""
-_SIZES = ((2000, 1000), (500, 200), (200, 80), (100, 25), (60, 8), (40, 3))
-"""Most characters of a text and entries of a list; the first pair that is short enough is used."""
+WHOLE = AnswerShape()
 
 
 @dataclass(frozen=True)
@@ -28,7 +24,13 @@ class ToolAnswer:
     is_error: bool = False
 
 
-def make_answer(words: Sequence[str], output: bytes, errors: str, code: int | None) -> ToolAnswer:
+def make_answer(
+    words: Sequence[str],
+    output: bytes,
+    errors: str,
+    code: int | None,
+    shape: AnswerShape = WHOLE,
+) -> ToolAnswer:
     """Return the answer of a command that has ended.
 
     Args:
@@ -36,6 +38,7 @@ def make_answer(words: Sequence[str], output: bytes, errors: str, code: int | No
         output: Its stdout.
         errors: The end of its stderr.
         code: Its exit code, or None if it was ended.
+        shape: The part of the document that is wanted.
     """
     try:
         document: object = json.loads(output)
@@ -44,10 +47,15 @@ def make_answer(words: Sequence[str], output: bytes, errors: str, code: int | No
     if not is_object(document):
         what = f"`tpustarter {shlex.join(words)}` printed no document, and ended with {code}"
         return make_error(words, Problem(what, detail=errors))
+    if "error" in document:
+        return ToolAnswer(output.decode("utf-8", "replace").strip(), is_error=True)
+    try:
+        chosen = shape.choose(document)
+    except Problem as problem:
+        return make_error(words, problem)
     text = output.decode("utf-8", "replace").strip()
-    if len(text) > MOST_CHARACTERS:
-        text = _shorten(document, words)
-    return ToolAnswer(text, is_error="error" in document)
+    text = text if chosen == document else json.dumps(chosen)
+    return ToolAnswer(text) if len(text) <= shape.characters else _shorten(chosen, words, shape)
 
 
 def make_error(words: Sequence[str], problem: Problem) -> ToolAnswer:
@@ -56,26 +64,9 @@ def make_error(words: Sequence[str], problem: Problem) -> ToolAnswer:
     return ToolAnswer(run_document.format_json_line(fields), is_error=True)
 
 
-def _shorten(document: dict[str, object], words: Sequence[str]) -> str:
-    """Return a document as JSON with shorter texts and lists, and a note on what is left out."""
+def _shorten(document: dict[str, object], words: Sequence[str], shape: AnswerShape) -> ToolAnswer:
     command = shlex.join(["tpustarter", *words]).removesuffix(" --")
-    note = f"ends of long texts and lists; `{command}` prints all of it"
-    text = ""
-    for characters, entries in _SIZES:
-        short = _cut(document, characters, entries)
-        text = json.dumps({**short, "left_out": note} if is_object(short) else short)
-        if len(text) <= MOST_CHARACTERS:
-            return text
-    what = f"the answer has {len(text)} characters even without the ends of its texts and lists"
-    return make_error(words, Problem(what, hint=f"ask for less, or run `{command}`")).text
-
-
-def _cut(value: object, characters: int, entries: int) -> object:
-    if isinstance(value, str):
-        left = len(value) - characters
-        return value if left <= 0 else f"{value[:characters]} [{left} characters left out]"
-    if is_array(value):
-        return [_cut(one, characters, entries) for one in value[:entries]]
-    if is_object(value):
-        return {name: _cut(one, characters, entries) for name, one in value.items()}
-    return value
+    if text := shape.shorten(document, command):
+        return ToolAnswer(text)
+    what = f"the answer has more than {shape.characters} characters without long texts and lists"
+    return make_error(words, Problem(what, hint=f"ask for less, or run `{command}`"))

@@ -19,7 +19,8 @@ import anyio
 import anyio.to_thread
 
 from tpustarter.agents import tool_answer
-from tpustarter.agents.tool_answer import ToolAnswer
+from tpustarter.agents.answer_shape import AnswerShape
+from tpustarter.agents.tool_answer import WHOLE, ToolAnswer
 from tpustarter.core import locations
 from tpustarter.core.problem import ExitCode, Problem, find_limit_problem
 from tpustarter.core.redact import Redactor
@@ -57,12 +58,14 @@ class ToolCalls:
         self._running = set[Probe]()
         self._limit = anyio.Semaphore(_MOST_AT_ONCE)
 
-    async def run(self, words: Sequence[str], data: bytes) -> ToolAnswer:
-        """Run a command of this program, and return what it printed."""
+    async def run(
+        self, words: Sequence[str], data: bytes, shape: AnswerShape = WHOLE
+    ) -> ToolAnswer:
+        """Run a command of this program, and return what is wanted of what it printed."""
         try:
             async with self._limit:
                 self._refresh()
-                return await self._run(words, data)
+                return await self._run(words, data, shape)
         except Problem as problem:
             return tool_answer.make_error(words, problem)
 
@@ -73,14 +76,14 @@ class ToolCalls:
         for probe in [*self._running]:
             probe.end()
 
-    async def _run(self, words: Sequence[str], data: bytes) -> ToolAnswer:
+    async def _run(self, words: Sequence[str], data: bytes, shape: AnswerShape) -> ToolAnswer:
         descriptor, name = tempfile.mkstemp(dir=self._archive.parent, suffix=".log")
         os.close(descriptor)
         log = CappedLog(Path(name))
         probe = self._start(words, log, fed=bool(data))
         self._running.add(probe)
         try:
-            return await _read(probe, words, data)
+            return await _read(probe, words, data, shape)
         finally:
             with anyio.CancelScope(shield=True):
                 await anyio.to_thread.run_sync(_close, probe, log)
@@ -105,7 +108,7 @@ class ToolCalls:
             raise find_limit_problem(error) or refused from error
 
 
-async def _read(probe: Probe, words: Sequence[str], data: bytes) -> ToolAnswer:
+async def _read(probe: Probe, words: Sequence[str], data: bytes, shape: AnswerShape) -> ToolAnswer:
     output, errors, unread = bytearray(), bytearray(), memoryview(data)
     while True:
         if unread:
@@ -123,7 +126,7 @@ async def _read(probe: Probe, words: Sequence[str], data: bytes) -> ToolAnswer:
                 raise Problem(f"the answer has more than {MOST_BYTES >> 20} MiB")
         elif event["event"] == "gone":
             text = Redactor(os.environ).redact_text(errors.decode("utf-8", "replace"))
-            return tool_answer.make_answer(words, bytes(output), text, event["code"])
+            return tool_answer.make_answer(words, bytes(output), text, event["code"], shape)
 
 
 def _close(probe: Probe, log: CappedLog) -> None:

@@ -35,7 +35,9 @@ _INSTRUCTIONS = """\
 tpustarter checks a machine with Google Cloud TPUs, explains errors and teaches. Each tool answers
 with the JSON document that the command of the same name prints with --json. Only a document whose
 `verified_on` is `tpu` says anything about a TPU: on `virtual-cpu` no TPU was tested. Explain a log
-or a traceback before you change code. A check or a rehearsal takes seconds to minutes."""
+or a traceback before you change code. A check or a rehearsal takes seconds to minutes. A check of
+everything and a lesson have 20,000 characters and more: ask for less with `problems`, `section` or
+`characters`."""
 
 
 class ToolServer:
@@ -115,7 +117,7 @@ class ToolServer:
             words, data = tool.build_call(values)
         except Problem as problem:
             return tool_answer.make_error([tool.command], problem)
-        return await self._calls.run(words, data)
+        return await self._calls.run(words, data, tool.make_shape(values))
 
     def _refresh(self) -> None:
         if not self._allow:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from tpustarter.agents.answer_shape import LEAST_CHARACTERS, MOST_CHARACTERS
 from tpustarter.cli.command_end import handle_end_signals
 from tpustarter.cli.parameters import FiniteRange, StrictCommand
 from tpustarter.core.problem import Problem
@@ -30,6 +31,8 @@ class _ToolRow:
     required: str = ""
     writes: str = ""
     reads_text: bool = False
+    shapes: str = "characters"
+    """Arguments of the answer alone, which the command doesn't get: keys of `_SHAPES`."""
     starts_programs: bool = False
 
 
@@ -41,6 +44,7 @@ _ROWS: Mapping[str, _ToolRow] = {
         "a running job. A quick run takes about half a minute.",
         "ids level minutes framework python devices this_host require isolate compare fail_on save",
         writes="save",
+        shapes="problems characters",
         starts_programs=True,
     ),
     "explain": _ToolRow(
@@ -58,7 +62,11 @@ _ROWS: Mapping[str, _ToolRow] = {
         required="search",
     ),
     "lesson": _ToolRow(
-        "learn", "Read a lesson: its Markdown, code included.", "lesson", required="lesson"
+        "learn",
+        "Read a lesson, or one section of it: its Markdown, code included.",
+        "lesson",
+        required="lesson",
+        shapes="section characters",
     ),
     "rehearse": _ToolRow(
         "rehearse",
@@ -84,6 +92,26 @@ _ROWS: Mapping[str, _ToolRow] = {
     ),
 }
 """The tools by name."""
+
+_SHAPES: Mapping[str, Schema] = {
+    "characters": {
+        "type": "integer",
+        "minimum": LEAST_CHARACTERS,
+        "maximum": MOST_CHARACTERS,
+        "description": "Most characters of the answer; a longer one loses the ends of its texts "
+        "and lists.  [default: 65536]",
+    },
+    "problems": {
+        "type": "boolean",
+        "description": "Leave out results that pass or were skipped; `counts` has them.",
+    },
+    "section": {
+        "type": "string",
+        "minLength": 1,
+        "maxLength": 200,
+        "description": "Only the section under this heading, as `search` names it.",
+    },
+}
 
 
 @click.command(
@@ -152,6 +180,8 @@ def _arguments(row: _ToolRow) -> tuple[ToolArgument, ...]:
     command: click.Command = getattr(module, row.command)
     parameters = {str(parameter.name): parameter for parameter in command.params}
     found = tuple(_argument(parameters[name], row) for name in row.options.split())
+    shapes = [ToolArgument(name, _SHAPES[name], is_shape=True) for name in row.shapes.split()]
+    found = (*found, *shapes)
     if not row.reads_text:
         return found
     schema: Schema = {

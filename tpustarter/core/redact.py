@@ -62,8 +62,13 @@ _PROJECT_NAMES = tuple(
 _HIDDEN = r"(?:secret|passw(?:or)?d|passphrase)"
 _KEY = r"(?:token(?!s|i[sz])|(?:api|access|private|account|subscription)[_-]?key)"
 _VALUE = r"[^\s'\",;\\]{4,}"
-_NOT_A_FIGURE = r"(?![-+]?\d[\d.,_]{0,40}(?:e[-+]?\d{1,3})?(?![\w.]))(?!token\[|[!\[])"
-"""Not secret: a number, or an HLO or MLIR type, as in `%t = token[] after-all()`."""
+_NOT_A_FIGURE = (
+    r"(?![-+]?\d[\d.,_]{0,40}(?:e[-+]?\d{1,3})?(?![\w.]))(?!token\[|[!\[])"
+    r"(?!=\d{1,4}(?:\.\d{1,8}){1,3}(?:(?:a|b|rc|\.dev|\.post)\d{1,8})?(?![\w.]))"
+)
+"""Not secret: a number, an HLO or MLIR type, as in `%t = token[] after-all()`, or a version, as in
+`tiktoken==0.14.0`.
+"""
 _QUOTE = r"\\{0,3}['\"]?"
 _GIVEN = rf"[\w-]{{0,64}}{_QUOTE}\s{{0,4}}[=:]\s{{0,4}}{_QUOTE}"
 

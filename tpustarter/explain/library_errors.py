@@ -13,7 +13,7 @@ import re
 import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 import msgspec
 
@@ -118,8 +118,16 @@ def _clone(library: Library) -> str:
 
 
 def is_user_frame(frame: TracebackFrame) -> bool:
-    """Return whether a frame is in the user's file rather than a library's."""
-    return not find_library_of_file(frame.file)[0]
+    """Return whether a frame is in the user's file, which no library has, generated or installed.
+
+    Dataclasses and named tuples generate methods, whose file is `<string>`; what a user gives to
+    `python -c` has that file too, and is a module. Installed programs, such as bin/vllm, have no
+    suffix.
+    """
+    file = PurePosixPath(frame.file)
+    is_generated = frame.file == "<string>" and frame.name.startswith("__")
+    is_installed = file.suffix == ".pyx" or (file.parent.name == "bin" and not file.suffix)
+    return not (is_generated or is_installed or find_library_of_file(frame.file)[0])
 
 
 def find_raising_frame(traceback: Traceback) -> TracebackFrame | None:

@@ -20,6 +20,7 @@ from typing import IO, Any, Literal
 
 from tpustarter.core.redact import Redactor, drop_incomplete_line, drop_incomplete_word
 from tpustarter.explain import log_reader
+from tpustarter.explain.harmless_lines import read_harmless_lines
 from tpustarter.explain.known_failures import KnownFailure, generalise_pattern
 
 Pattern = Any
@@ -160,6 +161,12 @@ def compile_pattern(pattern: str) -> Pattern:
     options = re2.Options()
     options.case_sensitive = options.log_errors = False
     return re2.compile(pattern, options)
+
+
+@functools.cache
+def _harmless() -> Pattern:
+    """Compile one pattern for all harmless lines."""
+    return compile_pattern("|".join(f"(?:{one.pattern})" for one in read_harmless_lines()))
 
 
 @functools.cache
@@ -312,6 +319,12 @@ class IncrementalLogScanner:
                 matches[number] = match
             else:
                 self._in_vain[number] += 1
+        if matches and _harmless().search(window[:length]):
+            matches = {
+                number: match
+                for number, match in matches.items()
+                if match.end() > length or self._patterns[number].part in _CONDITIONS
+            }
         if not matches:
             self._wasted += 1
         else:

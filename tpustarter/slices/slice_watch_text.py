@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tpustarter.slices.slice_watch import WatchedSlice, WatchedSliceHost
 from tpustarter.text.phrases import format_count
-from tpustarter.text.terminal import WIDTH, Paint, cut_text, escape_text, paint_nothing
+from tpustarter.text.terminal import WIDTH, Paint, cut_text, escape_text, paint_nothing, wrap
 from tpustarter.watch.watch_text import render_meaning, render_table
 
 NAME_WIDTH = 22
@@ -23,26 +23,34 @@ def render_slice(
         seen: The look.
         paint: Colours a word.
         width: The width of a line.
-        height: The most lines; hosts without a problem are left out first. None for all.
+        height: The most lines; hosts without a problem are left out first. None for all. Reasons
+            that are cut in the table stand below it where there is room for all of them.
     """
     meaning = render_meaning(seen.situation, paint, width)
     rows = len(seen.hosts) if height is None else max(height - len(meaning) - 4, 1)
     shown, hidden = _choose(seen.hosts, rows)
     devices = [one.document.devices if one.document else () for one in shown]
     names = [_name(one) for one in shown]
-    labels = [
-        name if group else cut_text(f"{name} {_reason(one)}", width)
+    texts = [
+        name if group else f"{name} {_reason(one)}"
         for name, group, one in zip(names, devices, shown, strict=True)
     ]
+    labels = [cut_text(text, width) for text in texts]
     title = f"{'host':<{NAME_WIDTH}}"
     more = [f"{format_count(hidden, 'more host')}, busier than these"] if hidden else []
-    return [
+    lines = [
         _title(seen),
         *render_table(devices, width, labels, title),
         *more,
         *([""] if meaning else []),
         *meaning,
     ]
+    cut = [one for one, text in zip(shown, texts, strict=True) if len(text) > width]
+    reasons = [
+        line for one in cut for line in wrap(f"host {one.host}: {_reason(one)}", width=width)
+    ]
+    has_room = height is None or len(lines) + 1 + len(reasons) <= height
+    return [*lines, "", *reasons] if reasons and has_room else lines
 
 
 def _choose(hosts: tuple[WatchedSliceHost, ...], rows: int) -> tuple[list[WatchedSliceHost], int]:

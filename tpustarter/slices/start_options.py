@@ -34,9 +34,13 @@ class StartOptions:
     @property
     def words(self) -> tuple[str, ...]:
         """The equivalent `tpustarter check` command, without the number of hosts."""
+        return self.list_words("check")
+
+    def list_words(self, command: str) -> tuple[str, ...]:
+        """Return the words of `tpustarter check` or `tpustarter watch` with these options."""
         settings = [word for one in self.settings.items() for word in ("--set", "=".join(one))]
         names = ("--on", ",".join(self.names)) if self.names else ()
-        return ("tpustarter", "check", "--all-hosts", "--start", self.engine, *names, *settings)
+        return ("tpustarter", command, "--all-hosts", "--start", self.engine, *names, *settings)
 
 
 def make_engine(options: StartOptions) -> Engine:

@@ -39,6 +39,8 @@ class Config:
     layers: int
     length: int
     """Tokens that the model can look at."""
+    kv_heads: int | None = None
+    """Heads of keys and values; None for as many as of queries."""
     param_dtype: Any = jnp.float32
     dtype: Any = jnp.float32
     """Of the matmuls and of the activations between them."""
@@ -51,6 +53,10 @@ class Config:
     @property
     def head_dim(self):
         return self.embed // self.heads
+
+    @property
+    def key_heads(self):
+        return self.kv_heads or self.heads
 
     def spec(self, *axes):
         """Return the partition spec of logical axes; None without rules."""

@@ -10,7 +10,7 @@ import transformer
 def init_cache(config, batch):
     """Return an empty KV cache for `batch` sequences of full length."""
     shape = (config.layers, batch, config.length)
-    shape = (*shape, config.heads, config.head_dim)
+    shape = (*shape, config.key_heads, config.head_dim)
     spec = config.spec("layers", "batch", None, "heads", None)
     empty = jnp.zeros(shape, config.dtype, out_sharding=spec)
     return {"key": empty, "value": empty}

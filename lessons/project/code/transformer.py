@@ -32,13 +32,14 @@ def describe_block(config):
     heads = (config.heads, config.head_dim)
     std = embed**-0.5
     depth = (2 * config.layers) ** -0.5  # so many outputs are added up
-    into_heads = Param((embed, *heads), ("embed", "heads", None), std)
+    shared = (config.key_heads, config.head_dim)
+    axes = ("embed", "heads", None)
     into_mlp = Param((embed, mlp), ("embed", "mlp"), std)
     return {
         "attention_norm": Param((embed,), ("embed",)),
-        "query": into_heads,
-        "key": into_heads,
-        "value": into_heads,
+        "query": Param((embed, *heads), axes, std),
+        "key": Param((embed, *shared), axes, std),
+        "value": Param((embed, *shared), axes, std),
         "output": Param(
             (*heads, embed), ("heads", None, "embed"), std * depth
         ),
@@ -142,13 +143,15 @@ def attention(config, weights, x, positions, *, cache=None, layer=0):
             "value": write(cache["value"], value[None], at),
         }
         key, value = cache["key"][layer], cache["value"][layer]
+    heads = query.shape  # with g queries for each head h of keys below
+    query = query.reshape(*heads[:2], config.key_heads, -1, config.head_dim)
     scores = jnp.einsum(
-        "bthk,bshk->bhts", query, key, preferred_element_type=jnp.float32
+        "bthgk,bshk->bhgts", query, key, preferred_element_type=jnp.float32
     )
     is_visible = jnp.arange(key.shape[1]) <= positions[:, None]
     scores = jnp.where(is_visible, scores * config.head_dim**-0.5, -jnp.inf)
     probs = jax.nn.softmax(scores, axis=-1).astype(x.dtype)
-    mixed = jnp.einsum("bhts,bshk->bthk", probs, value)
+    mixed = jnp.einsum("bhgts,bshk->bthgk", probs, value).reshape(heads)
     spec = config.spec("batch", None, None)
     out = jnp.einsum(
         "bthk,hkd->btd", mixed, weights["output"], out_sharding=spec

@@ -67,7 +67,8 @@ def map_folder(folder):
 
 def turn(config, name, tensor):
     """Return a view of a tensor as this transformer has it."""
-    heads = (config.heads, config.head_dim)
+    count = config.key_heads if name in ("key", "value") else config.heads
+    heads = (count, config.head_dim)
     if name in ("query", "key", "value"):
         return tensor.reshape(*heads, config.embed).transpose(2, 0, 1)
     if name == "output":

@@ -35,14 +35,13 @@ def lesson_lines(lessons: list[Lesson]) -> Iterator[str]:
         lesson_progress.list_read_lessons(),
     )
     path = learn_next_step.find_learning_path(read_paths())
-    find_setup = learn_next_step.make_setup_finder()
+    find_need = learn_next_step.make_need_finder()
     for number, lesson in enumerate(lessons):
         if number:
             yield ""
         known = records.get(lesson.id, lesson_progress.LessonProgress())
         following = course.find_next_lesson(lesson.id, path, done, read).lesson
-        needed = find_setup(lesson)
-        setup = needed.describe_for_lesson() if needed else ""
+        setup = find_need(lesson)
         for line in lesson_text.render_lesson(lesson, known, following, setup=setup):
             yield format_commands(escape_text(line))
 

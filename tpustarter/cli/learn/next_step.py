@@ -40,6 +40,22 @@ def make_setup_finder() -> Callable[[Lesson], NeededSetup | None]:
     return lambda lesson: needed_setups.find_setup_for_lesson(lesson, here)
 
 
+def make_need_finder() -> Callable[[Lesson], str]:
+    """Return a function that describes what a lesson's blocks lack here; empty if they can run."""
+    from tpustarter.machine import host
+    from tpustarter.setup.environment import needed_setups
+
+    here = needed_setups.find_lesson_pythons(host.Machine())
+
+    def describe(lesson: Lesson) -> str:
+        needed = needed_setups.find_setup_for_lesson(lesson, here)
+        if needed:
+            return needed.describe_for_lesson()
+        return needed_setups.describe_missing_packages(lesson, here)
+
+    return describe
+
+
 def print_end_of_run(lesson: Lesson, *, all_passed: bool) -> None:
     """Print a lesson's progress after a run, and the next command if all blocks passed."""
     from tpustarter.learning.content import blocks, exercises

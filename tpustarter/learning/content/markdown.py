@@ -57,11 +57,26 @@ def heading_anchor(heading: str) -> str:
 @lru_cache(maxsize=256)  # hundreds of links lead to the glossary alone
 def list_anchors(text: str) -> frozenset[str]:
     """Return the anchors of all headings in a Markdown text."""
-    return frozenset(
-        heading_anchor(inline.content)
-        for opening, inline in pairwise(parse_tokens(text))
-        if opening.type == "heading_open"
-    )
+    return frozenset(map(heading_anchor, list_headings(text)))
+
+
+def list_headings(text: str) -> list[str]:
+    """Return the headings of a Markdown text, in order."""
+    tokens = parse_tokens(text)
+    return [after.content for one, after in pairwise(tokens) if one.type == "heading_open"]
+
+
+def find_section(text: str, anchor: str) -> str | None:
+    """Return a heading's section with those below it, or None if there is no such heading."""
+    lines, start, level = text.splitlines(keepends=True), -1, ""
+    for opening, inline in pairwise(parse_tokens(text)):
+        if opening.type != "heading_open":
+            continue
+        if start >= 0 and opening.tag <= level:
+            return "".join(lines[start : token_line_range(opening)[0]])
+        if start < 0 and anchor == heading_anchor(inline.content):
+            start, level = token_line_range(opening)[0], opening.tag
+    return "".join(lines[start:]) if start >= 0 else None
 
 
 def find_links(text: str) -> Iterator[tuple[int, str]]:

@@ -17,7 +17,6 @@ from typing import Literal
 
 import msgspec
 
-from tpustarter.core import locations
 from tpustarter.core.content import Lesson
 from tpustarter.learning.content import code_files, exercises
 from tpustarter.learning.content.blocks import Block, Figure, LessonPart, parse_lesson
@@ -163,10 +162,11 @@ def _drawing_code(block: Block) -> Iterator[str]:
 def _figure_text(figure: Figure, folder: Path) -> str:
     """Return a figure as an embedded picture, or as its text if the picture cannot be read."""
     try:
-        picture = locations.read_text(folder / figure.file).encode()
+        picture = (folder / figure.file).read_bytes()
     except (OSError, ValueError):
         return f"```text\n{figure.text}\n```\n\n*{figure.caption}*"
-    address = f"data:image/svg+xml;base64,{base64.b64encode(picture).decode()}"
+    kind = "png" if figure.file.endswith(".png") else "svg+xml"
+    address = f"data:image/{kind};base64,{base64.b64encode(picture).decode()}"
     return f"![{figure.caption}]({address})\n\n*{figure.caption}*"
 
 

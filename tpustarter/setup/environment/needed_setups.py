@@ -6,11 +6,11 @@ be skipped.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from tpustarter.checking.plan import interpreters
+from tpustarter.checking.plan import framework_plan, interpreters
 from tpustarter.checking.plan.interpreters import Interpreter
 from tpustarter.core.content import Lesson
 from tpustarter.core.problem import Problem
@@ -28,6 +28,8 @@ class LessonPythons:
     """The preferred one first."""
     on_tpu: bool
     """True if this machine has a TPU, for which set-up downloads more."""
+    env: Mapping[str, str] | None = None
+    """The environment variables, which say where a system Python has further packages."""
 
 
 @dataclass(frozen=True)
@@ -113,22 +115,42 @@ def find_lesson_pythons(machine: host.Machine) -> LessonPythons:
         chosen, others = interpreters.choose_interpreter(None, machine.env, Path.cwd())
     except Problem:  # there is no Python at all
         return LessonPythons((), on_tpu=on_tpu)
-    return LessonPythons((chosen, *others), on_tpu=on_tpu)
+    return LessonPythons((chosen, *others), on_tpu=on_tpu, env=machine.env)
 
 
 def find_needed_setups(lessons: Iterable[Lesson], here: LessonPythons) -> list[NeededSetup]:
-    """Return the set-ups that lessons need, one for each framework, those not done yet first."""
+    """Return the set-ups that lessons need, one for each framework.
+
+    Those not done yet come first, and among them the framework that most of the lessons need.
+    """
     by_framework: dict[str, list[Lesson]] = {}
     for lesson in lessons:
         if lesson.framework:
             by_framework.setdefault(lesson.framework, []).append(lesson)
     needed = [_make_needed_setup(name, some, here) for name, some in by_framework.items()]
-    return sorted(needed, key=lambda setup: not setup.blocked)
+    return sorted(needed, key=lambda setup: (not setup.blocked, -len(setup.lessons)))
 
 
 def find_setup_for_lesson(lesson: Lesson, here: LessonPythons) -> NeededSetup | None:
     """Return the set-up without which all blocks of a lesson are skipped, or None."""
     return next((one for one in find_needed_setups([lesson], here) if one.blocked), None)
+
+
+def describe_missing_packages(lesson: Lesson, here: LessonPythons) -> str:
+    """Return sentences with the command that adds what a lesson lacks beside its framework.
+
+    They are empty unless all blocks of the lesson are skipped for these packages alone.
+    """
+    name = lesson.framework
+    python = next((one for one in here.pythons if name and one.has_framework(name)), None)
+    if python is None or not can_run(lesson, python):
+        return ""
+    missing = interpreters.list_missing_packages(lesson.packages, python.path.parents[1], here.env)
+    if not missing:
+        return ""
+    shown = interpreters.format_path(python.path, here.env or {}, Path.cwd())
+    lack = framework_plan.explain_missing_packages(missing, shown)
+    return f"The blocks of this lesson are skipped, because {lack.what}. {lack.hint}."
 
 
 def _make_needed_setup(name: str, lessons: Sequence[Lesson], here: LessonPythons) -> NeededSetup:
@@ -142,7 +164,7 @@ def _make_needed_setup(name: str, lessons: Sequence[Lesson], here: LessonPythons
     title = f"{known.title} {oldest} or newer" if older else known.title
     packages = dict.fromkeys(package for lesson in lessons for package in lesson.packages)
     if python:
-        missing = interpreters.list_missing_packages(packages, python.path.parents[1])
+        missing = interpreters.list_missing_packages(packages, python.path.parents[1], here.env)
         packages = dict.fromkeys(missing)
     download, space = SIZES[known.tpu_wheel if here.on_tpu else known.wheel]
     return NeededSetup(

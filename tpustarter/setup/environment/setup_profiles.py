@@ -53,6 +53,8 @@ class SetupProfile:
     """TPU generations that it does not support, each with what to do instead."""
     framework: str | None = None
     """The framework for `--framework`; None if the option is not needed."""
+    first_command: str = ""
+    """Arguments of `tpustarter` for its first use, if `command` only proves it."""
 
     @property
     def meaning(self) -> str:
@@ -62,6 +64,8 @@ class SetupProfile:
     @property
     def next_command(self) -> str:
         """Arguments of `tpustarter` for the first use of the environment."""
+        if self.first_command:
+            return self.first_command
         if self.command == "serve":
             return f"serve {self.name}"
         return f"{self.command} --framework {self.framework}" if self.framework else self.command
@@ -174,6 +178,7 @@ PROFILES = {
             registered_text="{folder}/bin/vllm is the server, and checks and lessons never use it",
             activated=True,
             supports="what vllm-tpu 0.32.0 pins",
+            first_command="learn project/serve-a-language-model",
             versions=("3.12",),
             system="Linux x86_64",
             not_on={
@@ -249,9 +254,9 @@ SIZES = {
     "tensorflow-tpu==2.20.0 libtpu==0.0.31": ("600 MB", "3 GB"),
     "keras jax": ("200 MB", "1 GB"),
     "keras jax[tpu]": ("450 MB", "2 GB"),
-    # The download is the sum of the 257 files that the index resolves to; twice that on the disk is
-    # an estimate, from the share of the same torch in PyTorch/XLA's.
-    "vllm-tpu==0.32.0": ("5.2 GB", "10 GB"),
+    # The download is the sum of the 257 files that the index resolves to. 10.4 GB were on the disk,
+    # of which 5 GB are libraries for GPUs that torch brings. Measured on 2026-11-30.
+    "vllm-tpu==0.32.0": ("5.2 GB", "11 GB"),
     "xprof tensorboard psutil jax": ("300 MB", "1 GB"),
     "xprof tensorboard psutil jax[tpu]": ("550 MB", "2 GB"),
     "notebook matplotlib jax": ("250 MB", "1 GB"),

@@ -151,6 +151,12 @@ class Navigation:
 
         self._app.push_screen(SliceScreen(options))
 
+    def open_slice_watch(self, options: StartOptions) -> None:
+        """Open the live view of a slice's hosts, which shows the commands first."""
+        from tpustarter.tui.slices.watch_screen import SliceWatchScreen
+
+        self._app.push_screen(SliceWatchScreen(options))
+
     def open_watch(self) -> None:
         """Open the live view of the TPU."""
         from tpustarter.tui.watch.screen import WatchScreen

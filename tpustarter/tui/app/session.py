@@ -95,6 +95,9 @@ class Routes(Protocol):
     def open_slice(self, options: StartOptions) -> None:
         """Open a slice's screen, which shows the commands before it starts anything."""
 
+    def open_slice_watch(self, options: StartOptions) -> None:
+        """Open the live view of a slice's hosts, which shows the commands first."""
+
     def open_watch(self) -> None:
         """Open the live view of the TPU."""
 

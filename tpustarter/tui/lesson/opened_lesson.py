@@ -71,6 +71,8 @@ class OpenedLesson:
     """The last output of each block, keyed by block id."""
     needed: NeededSetup | None = None
     """The set-up without which all blocks were skipped when the lesson was opened."""
+    missing: str = ""
+    """The sentences on packages without which they were skipped, if the framework is here."""
 
     @property
     def checks(self) -> list[str]:
@@ -87,6 +89,8 @@ class OpenedLesson:
         """The sentences on the needed set-up or else on those explained here; "" without any."""
         if self.needed and self.has_blocks:
             return format_commands(f"{self.needed.describe_for_lesson()} {NEEDED}")
+        if self.missing and self.has_blocks:
+            return self.missing
         return SET_UP.format(phrases.join_words(self.setups)) if self.setups else ""
 
     @property
@@ -163,6 +167,7 @@ def read_lesson(app: AppSession, lesson_id: str) -> OpenedLesson:
     end = lesson_summary.read_lesson_summary(lesson, parts, lesson_exercises, path, lessons)
     following = next((item for item in lessons if item.id == end.next_step.lesson), None)
     typed, lost = _read_drafts(app, lesson.id)
+    here = needed_setups.find_lesson_pythons(app.machine)
     return OpenedLesson(
         lesson,
         parts,
@@ -177,7 +182,8 @@ def read_lesson(app: AppSession, lesson_id: str) -> OpenedLesson:
         typed,
         lost,
         last_outputs.read_outputs(lesson.id),
-        needed_setups.find_setup_for_lesson(lesson, needed_setups.find_lesson_pythons(app.machine)),
+        needed_setups.find_setup_for_lesson(lesson, here),
+        needed_setups.describe_missing_packages(lesson, here),
     )
 
 

@@ -243,6 +243,8 @@ tpustarter notes where the folder is. No command gets administrator rights.
         return f"{already}Nothing has run yet. Press y to run {which} left.{does} {undo}"
 
     def _next(self, setup: EnvironmentSetup) -> str:
+        if setup.profile.first_command:
+            return f"Press l for the lesson on its first use.{self._in_a_shell(setup)}"
         if setup.profile.command == "check":
             others = "Lessons use this environment from now on. " * (self._profile == "jax")
             return f"{others}Press c to check it.{self._in_a_shell(setup)}"
@@ -345,8 +347,9 @@ tpustarter notes where the folder is. No command gets administrator rights.
         if action == "lesson":
             return bool(self._lesson) and not self._runner.is_busy
         if action in ("check", "rehearse"):
-            is_for_it = self._setup is not None and self._setup.profile.command == action
-            return is_for_it and states == {"done"} and not self._runner.is_busy
+            profile = self._setup.profile if self._setup else None
+            is_for_it = profile and profile.command == action and not profile.first_command
+            return bool(is_for_it) and states == {"done"} and not self._runner.is_busy
         if action == "undo":
             steps = (
                 [step for step in self._setup.steps if step.id != "python"] if self._setup else []

@@ -36,6 +36,10 @@ from tpustarter.tui.slices.start_question import StartQuestion
 
 MOST_NAMED = 4
 """Maximum number of hosts named in the headline; more hosts are counted."""
+DOES = (
+    "which start the checks on every host. They use the chips of all hosts for some minutes, and "
+    "nothing of them stays there."
+)
 WHERE = SliceRequest()
 """The time limits of a run, which are the command line's defaults."""
 
@@ -107,7 +111,8 @@ you see the commands that start them. **Enter** or **y** runs those, and Esc run
             return
         self._prepared = message.facts
         self.show_text("Nothing has been started yet.")
-        question = StartQuestion(message.facts.commands, self._options.words)
+        title = "Check all hosts: nothing runs yet"
+        question = StartQuestion(title, DOES, message.facts.commands, self._options.words)
         self.tutor.push_screen(question, lambda yes: self._answer(yes=yes))
 
     def _answer(self, *, yes: bool | None) -> None:

@@ -37,14 +37,19 @@ class StartQuestion(ConfirmWindow, inherit_bindings=False):
         *RELEASE,
     ]
 
-    def __init__(self, commands: Sequence[HostCommand], same: Sequence[str]) -> None:
+    def __init__(
+        self, title: str, does: str, commands: Sequence[HostCommand], same: Sequence[str]
+    ) -> None:
         """Ask whether to start the commands.
 
         Args:
+            title: The dialog's title.
+            does: What the commands do, which completes "Enter runs 2 commands on this machine,".
             commands: The commands to start.
             same: The words of the equivalent tpustarter command.
         """
-        super().__init__("Check all hosts: nothing runs yet", "")
+        super().__init__(title, "")
+        self._does = does
         self._commands, self._same = commands, same
 
     def compose(self) -> Iterable[Widget]:
@@ -53,10 +58,7 @@ class StartQuestion(ConfirmWindow, inherit_bindings=False):
 
     def _lines(self) -> Iterator[LaidOutLines | Content]:
         count = phrases.format_count(len(self._commands), "command")
-        opening = (
-            f"Enter runs {count} on this machine, which start the checks on every host. They use "
-            "the chips of all hosts for some minutes, and nothing of them stays there."
-        )
+        opening = f"Enter runs {count} on this machine, {self._does}"
         yield HangingText("", style_sentence(opening))
         yield HangingText("The same: ", style_sentence(f"`{escape_text(shlex.join(self._same))}`"))
         for one in self._commands:

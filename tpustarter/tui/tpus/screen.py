@@ -50,6 +50,7 @@ _ASK_GOOGLE = (
     "command",
     "jobs",
     "check_hosts",
+    "watch_hosts",
     "leftovers",
 )
 """Actions that are disabled until Google has responded to the previous query."""
@@ -80,8 +81,9 @@ gcloud is configured for.
 * **r** asks again. **n** asks for a TPU: a form shows the gcloud command first. **o** looks for
   what keeps the project from a TPU.
 * **w** follows the marked one live. **d** deletes it: you see what goes, and type its name.
-* **c** runs a command on its workers, and **h** checks all hosts of a slice as one. **s** stops a
-  TPU VM of one host, so that its chips are no longer billed, and starts it again.
+* **c** runs a command on its workers, and **h** checks all hosts of a slice as one. **m** shows
+  live what they do. **s** stops a TPU VM of one host, so that its chips are no longer billed, and
+  starts it again.
 * **b** shows the jobs on your TPUs, and starts one on the marked TPU. A job goes on when you close
   the laptop.
 * **l** finds requests that have no TPU but still take up a name and quota. It shows them, and once
@@ -101,6 +103,12 @@ gcloud is configured for.
             "check_hosts",
             "check all hosts",
             tooltip="tpustarter check --all-hosts --start gcloud --on NAME",
+        ),
+        Binding(
+            "m",
+            "watch_hosts",
+            "watch all hosts",
+            tooltip="tpustarter watch --all-hosts --start gcloud --on NAME",
         ),
         Binding("s", "switch('stop')", "stop VM", tooltip="tpustarter tpu stop NAME"),
         Binding("s", "switch('start')", "start VM", tooltip="tpustarter tpu start NAME"),
@@ -353,6 +361,11 @@ gcloud is configured for.
             project = tpu_work.find_project_of_row(marked)
             self.tutor.go.open_slice(plans_to_confirm.plan_slice_check(marked, project))
 
+    def action_watch_hosts(self) -> None:
+        if marked := self._marked:
+            project = tpu_work.find_project_of_row(marked)
+            self.tutor.go.open_slice_watch(plans_to_confirm.plan_slice_check(marked, project))
+
     def stop_work(self) -> bool:
         if not self.can_stop or self._stopped is None:
             return False
@@ -367,7 +380,7 @@ gcloud is configured for.
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         if action in _ASK_GOOGLE and self.can_stop:
             return False
-        if action in ("delete", "watch", "switch", "command", "check_hosts"):
+        if action in ("delete", "watch", "switch", "command", "check_hosts", "watch_hosts"):
             marked = self._marked if self.is_mounted else None
             return marked is not None and _can_be(action, marked, parameters)
         if action == "leftovers":
@@ -389,7 +402,7 @@ def _can_be(action: str, tpu: ListedTpu, parameters: tuple[object, ...]) -> bool
         return _can_be_watched(tpu)
     if action == "switch":
         return plans_to_confirm.choose_stop_or_start(tpu) in parameters
-    if action == "check_hosts":
+    if action in ("check_hosts", "watch_hosts"):
         return tpu.is_slice
     if action == "command":
         return bool(tpu.nodes) and all(node.state == "READY" for node in tpu.nodes)

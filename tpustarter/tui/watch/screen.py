@@ -8,20 +8,18 @@ from typing import ClassVar
 
 from textual import work
 from textual.binding import Binding, BindingType
-from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import Static
 
 from tpustarter.tui.app.messages import LOAD, FactsLoaded
 from tpustarter.tui.kit.page import Page
-from tpustarter.tui.kit.text_layout import style_lines
+from tpustarter.tui.watch.painted_frame import paint_frame
 from tpustarter.watch import watch_text
 from tpustarter.watch.reading import TpuReading
 from tpustarter.watch.situations import find_situation
 from tpustarter.watch.tpu_watch import TpuWatch
 
 PAUSE_S = 2.0
-STYLES = {"sentence": "bold $key", "missing": "bold $warn"}
 
 
 class WatchScreen(Page):
@@ -34,6 +32,8 @@ device and starts no framework, so it is safe beside a job.
 * The sentence says what the numbers mean together, and **Enter** opens the lesson that explains it.
 * The curves are the medians over all devices in the last five minutes.
 * If there are no numbers, the screen says why, and it goes on looking.
+* This is one host. The list of TPUs shows all hosts of a slice, with its key **m**, as
+  `tpustarter watch --all-hosts` does.
 """
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "lesson", "the lesson", key_display="Enter", tooltip="on what it means"),
@@ -81,21 +81,10 @@ device and starts no framework, so it is safe beside a job.
         live = self.query_one("#live", Static)
         if self._watch is None or self._reading is None or not live.size.width:
             return
-        styled = dict[str, str]()
-
-        def paint(line: str, status: str) -> str:
-            styled[line] = STYLES[status]
-            return line
-
-        lines = watch_text.render_frame(
-            self._reading,
-            self._watch.history,
-            self._watch.problem,
-            live.size,
-            paint,
-            in_app=True,
+        seen = (self._reading, self._watch.history, self._watch.problem)
+        live.update(
+            paint_frame(lambda paint: watch_text.render_frame(*seen, live.size, paint, in_app=True))
         )
-        live.update(Content("\n").join(_style(line, styled.get(line)) for line in lines))
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Allow `lesson` once there is a reading."""
@@ -116,8 +105,3 @@ device and starts no framework, so it is safe beside a job.
     def on_unmount(self) -> None:
         if self._watch:
             self._watch.close(waits=False)
-
-
-def _style(line: str, style: str | None) -> Content:
-    content = style_lines(line)
-    return content.stylize(style) if style else content

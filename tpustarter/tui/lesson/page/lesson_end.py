@@ -25,7 +25,7 @@ from tpustarter.tui.kit.text_layout import (
 )
 from tpustarter.tui.lesson.opened_lesson import OpenedLesson
 
-_Facts = tuple[LessonSummary, NeededSetup | None]
+_Facts = tuple[LessonSummary, NeededSetup | None, str]
 _KEY_WIDTH = len("n, Enter") + 2
 """The width of the key column."""
 
@@ -50,6 +50,7 @@ class LessonEndView(Static):
         self.has_open_exercise = False
         self.needed = opened.needed
         """The set-up without which all blocks are skipped, or None."""
+        self._missing = opened.missing
         self.border_title = "The end of this lesson"
         self._show(opened.end)
 
@@ -62,10 +63,11 @@ class LessonEndView(Static):
         try:
             here = needed_setups.find_lesson_pythons(app.machine)
             needed = needed_setups.find_setup_for_lesson(opened.lesson, here)
+            missing = needed_setups.describe_missing_packages(opened.lesson, here)
             end = lesson_summary.read_lesson_summary(
                 opened.lesson, opened.parts, opened.exercises, opened.path, opened.lessons
             )
-            self.post_message(FactsLoaded((end, needed)))
+            self.post_message(FactsLoaded((end, needed, missing)))
         except Problem as problem:
             self.post_message(FactsLoaded(problem))
 
@@ -73,9 +75,10 @@ class LessonEndView(Static):
         if isinstance(message.facts, Problem):
             self.update(style_sentence(str(message.facts)))
         else:
-            end, self.needed = message.facts
+            end, self.needed, self._missing = message.facts
             self._show(end)
-            self.post_message(SetupLookedFor(is_needed=self.needed is not None))
+            is_needed = self.needed is not None or bool(self._missing)
+            self.post_message(SetupLookedFor(is_needed=is_needed))
             self.screen.refresh_bindings()
 
     def _show(self, end: LessonSummary) -> None:
@@ -87,6 +90,8 @@ class LessonEndView(Static):
         pieces += [HangingText("· ", style_sentence(f"{sentence}.")) for sentence in end.still_open]
         if needed := self._needed_now(end):
             pieces += [Content(""), HangingText("", style_sentence(needed.describe_for_lesson()))]
+        elif self._missing and self._opened.has_blocks and not end.is_done:
+            pieces += [Content(""), HangingText("", style_sentence(self._missing))]
         if end.achieved:
             pieces += [Content(""), style_sentence(end.achieved)]
         pieces += [Content(""), *self._keys(end)]

@@ -75,6 +75,6 @@ def _widget(
     if piece.figure:
         return FigureView(piece.figure)
     if piece.kind == "hint":
-        is_about_setup = bool(opened.needed) and piece.text == opened.setup_offer
+        is_about_setup = bool(opened.needed or opened.missing) and piece.text == opened.setup_offer
         return KeyHint(piece, is_about_setup=is_about_setup)
     return LessonText(plain_source(piece.text), is_read=True)
