@@ -27,8 +27,8 @@ MAN_PAGE = "share/man/man1/tpustarter.1"
 FIGURES = (".svg", ".png")
 INSIDE = "tpustarter"
 """The one package, which has the checks and the lessons inside."""
-UNSHIPPED = (".1", ".pyc")
-"""The manual page lies elsewhere in the wheel."""
+UNSHIPPED = {".1", "__pycache__", ".ruff_cache"}
+"""The manual page lies elsewhere in the wheel, and what tools leave behind nowhere."""
 
 
 def uv(*words: str) -> str:
@@ -84,8 +84,8 @@ def test_wheel_has_every_file_of_the_checkout(wheel: Path) -> None:
     expected = {
         f"{place}/{path.relative_to(CHECKOUT / folder).as_posix()}": path.read_bytes()
         for folder, place in places.items()
-        for path in (CHECKOUT / folder).rglob("*")
-        if path.is_file() and path.suffix not in UNSHIPPED
+        for path in (CHECKOUT / folder).rglob("[!.]*")
+        if path.is_file() and not UNSHIPPED & {path.suffix, *path.relative_to(CHECKOUT).parts}
     }
     packed = {
         name: data for name, data in read_wheel(wheel).items() if name.startswith(INSIDE + "/")
