@@ -15,7 +15,14 @@ from tpustarter.learning.content import blocks
 from tpustarter.learning.progress import lesson_progress, solved_exercises
 from tpustarter.learning.run.block_results import BlockResult
 
-TODAY = datetime.now(timezone.utc).astimezone().date()
+NOON = datetime(2026, 11, 30, 12, tzinfo=timezone.utc)
+TODAY = NOON.astimezone().date()
+
+
+@pytest.fixture(autouse=True)
+def noon(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let everything be written at one time, for midnight may come within a test."""
+    monkeypatch.setattr(lesson_progress, "format_current_time", NOON.isoformat)
 
 
 @pytest.fixture
