@@ -235,8 +235,7 @@ def share_parsed_rules() -> None:
     parsed: dict[Any, list[RuleSet]] = {}
 
     def parse_once(self: Stylesheet, css: str, *where: Any, **more: Any) -> list[RuleSet]:
-        variables = tuple(sorted(self._variables.items()))
-        key = (css, variables, where, tuple(sorted(more.items())))
+        key = (css, tuple(self._variables.items()), where, *more.items())
         if key not in parsed:
             parsed[key] = PARSE_RULES(self, css, *where, **more)
         return parsed[key]
