@@ -154,6 +154,20 @@ def test_job_starts_again_after_a_preemption(site: Site) -> None:
 
 
 @needs_tmux
+def test_preemption_during_a_start_is_seen(site: Site) -> None:
+    """Sending the folder takes minutes, in which the TPU may go; a deleted TPU is an error."""
+    starting = job_completion.start_job(site.client, site.job, None, site.compute.clock)
+    site.lose(is_preemption=True)
+
+    assert not exhaust(starting)[1]
+    assert "ended" == site.job.record.phase
+    site.compute.preemptions.clear()
+    starting = job_completion.start_job(site.client, site.job, None, site.compute.clock)
+    with pytest.raises(Problem):
+        exhaust(starting)
+
+
+@needs_tmux
 @pytest.mark.parametrize("was_earlier", [False, True])
 def test_deleted_tpu_is_not_made_again(site: Site, *, was_earlier: bool) -> None:
     """Somebody did not want it any more; a pre-emption of an earlier one of the name is no other.

@@ -311,20 +311,21 @@ def test_pre_empted_worker_ends_the_job(site: Site) -> None:
     assert "PREEMPTED" in done.stderr
 
 
-def test_job_starts_again_after_a_preemption(site: Site) -> None:
+def test_job_starts_again_after_a_preemption(site: Site, tmp_path: Path) -> None:
     """On a new TPU, with the same folder, and as often as it was allowed; then it is given back."""
     site.queue_spot_tpu()
-    following = subprocess.Popen(
-        site.words(
-            *("bert", "--via", "ssh", "--again", "1", "--give-back", "--yes"),
-            *("--", "python3", "train.py", "3", "wait"),
-        ),
-        cwd=site.folder,
-        env=site.env,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-    )
+    output = tmp_path / "output"
+    with output.open("wb") as file:
+        following = subprocess.Popen(
+            site.words(
+                *("bert", "--via", "ssh", "--again", "1", "--give-back", "--yes"),
+                *("--", "python3", "train.py", "3", "wait"),
+            ),
+            cwd=site.folder,
+            env=site.env,
+            stdout=file,
+            stderr=subprocess.STDOUT,
+        )
     try:
         until(lambda: all(waiting(host.folder) == 1 for host in site.hosts), "the first TPU")
         (site.folder / "train.py").write_text("raise SystemExit('not what was sent')")
@@ -332,7 +333,7 @@ def test_job_starts_again_after_a_preemption(site: Site) -> None:
         for host in site.hosts:
             host.stop_server()
             host.clear()
-        until(lambda: site.cloud.called("DeleteQueuedResource"), "the deletion of the first one")
+        until(lambda: site.cloud.called("DeleteQueuedResource"), output.read_text)
         for host in site.hosts:
             host.start()
         until(
@@ -340,23 +341,23 @@ def test_job_starts_again_after_a_preemption(site: Site) -> None:
                 following.poll() is not None
                 or all(waiting(host.folder) == 2 for host in site.hosts)
             ),
-            "a second TPU",
+            output.read_text,
             600.0,
         )
         for host in site.hosts:
             for path in host.folder.glob("tpustarter-jobs/*/code/waits"):
                 path.with_name("go").touch()
-        output = following.communicate(timeout=HANG_S)[0]
+        following.wait(HANG_S)
     finally:
         following.kill()
         for host in site.hosts:
             if host.server is None:
                 host.start()
 
-    assert 0 == following.returncode, output
+    assert 0 == following.returncode, output.read_text()
     assert 2 == len(site.cloud.called("DeleteQueuedResource"))
     assert {} == site.cloud.existing()
-    assert lines_of(1, 0, 6) == shown(output, 1)[-6:]
+    assert lines_of(1, 0, 6) == shown(output.read_text(), 1)[-6:]
 
 
 def waiting(home: Path) -> int:

@@ -17,7 +17,7 @@ from tpustarter.cli.tpu.options import command_lines, describe_event, end_wait_a
 from tpustarter.cloud.api.api_client import OfferingClient
 from tpustarter.cloud.api.clock import WallClock
 from tpustarter.cloud.api.project_and_zone import Project
-from tpustarter.cloud.jobs import job_completion, job_start, job_text
+from tpustarter.cloud.jobs import job_completion, job_text
 from tpustarter.cloud.jobs.job_completion import (
     JobEvent,
     LogsKept,
@@ -63,9 +63,16 @@ def print_states(states: Sequence[WorkerJobState]) -> None:
         _say(line)
 
 
-def start_job(job: TpuJob, environment: WorkerEnvironment | None) -> None:
-    """Send the folder and start the command on all workers, or on none; raises Problem."""
-    _show(job, job_start.start_job(job, environment), _print_start)
+def start_job(
+    client: OfferingClient, project: Project, job: TpuJob, environment: WorkerEnvironment | None
+) -> None:
+    """Send the folder and start the command on all workers, or on none; raises Problem.
+
+    If its TPU is pre-empted meanwhile, and the job is to be started again, request another one.
+    """
+    clock = WallClock()
+    while not _show(job, job_completion.start_job(client, job, environment, clock), _print_start):
+        _recreate_tpu(client, project, job)
 
 
 def follow_and_finish_job(
@@ -85,11 +92,15 @@ def follow_and_finish_job(
         code = _show(job, following, _print_event)
         if code is not None:
             return code
-        hint = f"`tpustarter tpu list` shows what is there of `{job.record.tpu}`; its job is not"
-        with end_wait_at_signals(f"{hint} running"):
-            asking = job_completion.recreate_tpu(client, project, job, WallClock())
-            _print_all(asking, _print_event)
-        start_job(job, make_worker_environment(job.record.profile))
+        _recreate_tpu(client, project, job)
+        start_job(client, project, job, make_worker_environment(job.record.profile))
+
+
+def _recreate_tpu(client: OfferingClient, project: Project, job: TpuJob) -> None:
+    hint = f"`tpustarter tpu list` shows what is there of `{job.record.tpu}`; its job is not"
+    with end_wait_at_signals(f"{hint} running"):
+        asking = job_completion.recreate_tpu(client, project, job, WallClock())
+        _print_all(asking, _print_event)
 
 
 def fetch_results(job: TpuJob, patterns: Sequence[str], target: Path) -> int:

@@ -209,7 +209,7 @@ def start_command(**typed: Any) -> None:  # with the options' types
         question = f"This deletes the TPU as shown, with its disks. To start, type `{options.name}`"
         require_typed_text(question, options.name, "--yes", yes=options.yes)
     job.pack(files)
-    start_job(job, make_worker_environment(options.profile))
+    start_job(client, project, job, make_worker_environment(options.profile))
     if options.follow or options.fetch or options.give_back or options.again:
         sys.exit(follow_and_finish_job(client, project, job))
     click.echo("")

@@ -152,30 +152,32 @@ def is_pre_empted(
     is_gone = any(one.state == "gone" for one in states)
     if not is_gone and all(one.code == 0 or one.is_stopped for one in states):
         return False
-    is_compute = job.workers[0].node.api == "compute"
-    if is_gone and not is_compute:
+    if is_gone and job.workers[0].node.api != "compute":
         return True
-    queries = (
-        PREEMPTION_QUERIES if is_gone or any(one.code in KILLED_CODES for one in states) else 1
-    )
+    is_killed = is_gone or any(one.code in KILLED_CODES for one in states)
+    return query_preemption(client, job, clock, PREEMPTION_QUERIES if is_killed else 1)
+
+
+def query_preemption(
+    client: OfferingClient, job: TpuJob, clock: Clock, queries: int = PREEMPTION_QUERIES
+) -> bool:
+    """Ask Google, with pauses between the queries, whether a job's TPU was pre-empted."""
     for number in range(queries):
         if number:
             clock.sleep(QUERY_PAUSE_S)
-        if is_compute and _has_preemption(client, job):
-            return True
-        if not is_compute and any(
-            job_run.explain_lost_worker(client, worker) for worker in job.workers
-        ):
+        if _has_preemption(client, job):
             return True
     return False
 
 
 def _has_preemption(client: OfferingClient, job: TpuJob) -> bool:
-    """Return whether Compute Engine pre-empted one of a job's machines since their creation.
+    """Return whether Google took one of a job's machines away since their creation.
 
-    Otherwise somebody deleted them, or the time of a flex-start VM was over.
+    On Compute Engine somebody may have deleted them, or the time of a flex-start VM was over.
     """
     node = job.workers[0].node
+    if node.api != "compute":
+        return any(job_run.explain_lost_worker(client, worker) for worker in job.workers)
     times = client.of(node.api).list_preemptions(node.zone)
     found = [times[one.host] for one in job.workers if one.host in times]
     return any(node.created is None or time >= node.created for time in found)

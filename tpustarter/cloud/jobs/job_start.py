@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Generator, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime, timezone
 from pathlib import Path
 
 from tpustarter.cloud.api.workers import Worker
-from tpustarter.cloud.jobs import job_records, job_text
+from tpustarter.cloud.jobs import job_records
 from tpustarter.cloud.jobs.job_records import JobRecord
 from tpustarter.cloud.jobs.job_run import SetupOutput, TpuJob, WorkerEnvironment
 from tpustarter.cloud.jobs.worker_calls import ConnectionSettings
@@ -51,7 +52,7 @@ def make_record(
     order: JobRequest, workers: Sequence[Worker], route: ConnectionSettings
 ) -> JobRecord:
     """Return the record of a job that is about to start."""
-    began, node = job_text.now(), workers[0].node
+    began, node = datetime.now(timezone.utc), workers[0].node
     id_ = f"{order.tpu}-{began:%Y%m%d-%H%M%S}"
     has_results = order.fetch or order.give_back
     return JobRecord(

@@ -92,7 +92,7 @@ def start_or_follow_job(
     if not job.workers:
         return
     if subject.order:
-        yield from _start(job, board)
+        board = yield from _start(client, subject, job, board, clock)
     while True:
         following = job_completion.follow_job(
             client, subject.project, job, clock, until_end=not is_over
@@ -100,10 +100,8 @@ def start_or_follow_job(
         code = yield from _record(following, board)
         if code is not None:
             return
-        yield from job_completion.recreate_tpu(client, subject.project, job, clock)
-        board = JobBoard(job.record.workers)
-        yield JobOpened(job, board)
-        yield from _start(job, board)
+        board = yield from _recreate_tpu(client, subject, job, clock)
+        board = yield from _start(client, subject, job, board, clock)
 
 
 def _open(subject: JobSubject, client: OfferingClient) -> TpuJob:
@@ -119,8 +117,36 @@ def _open(subject: JobSubject, client: OfferingClient) -> TpuJob:
     return job
 
 
-def _start(job: TpuJob, board: JobBoard) -> Iterator[StartEvent]:
-    for event in job_start.start_job(job, make_worker_environment(job.record.profile)):
+def _start(
+    client: OfferingClient, subject: JobSubject, job: TpuJob, board: JobBoard, clock: Clock
+) -> Generator[ScreenEvent, None, JobBoard]:
+    """Start a job, on another TPU if its own is pre-empted meanwhile; returns its board."""
+    while True:
+        environment = make_worker_environment(job.record.profile)
+        starting = job_completion.start_job(client, job, environment, clock)
+        if (yield from _record_setup(starting, board)):
+            return board
+        board = yield from _recreate_tpu(client, subject, job, clock)
+
+
+def _recreate_tpu(
+    client: OfferingClient, subject: JobSubject, job: TpuJob, clock: Clock
+) -> Generator[ScreenEvent, None, JobBoard]:
+    yield from job_completion.recreate_tpu(client, subject.project, job, clock)
+    board = JobBoard(job.record.workers)
+    yield JobOpened(job, board)
+    return board
+
+
+def _record_setup(
+    starting: Generator[StartEvent, None, bool], board: JobBoard
+) -> Generator[StartEvent, None, bool]:
+    """Put the output of the set-up on the board, and yield the other events."""
+    while True:
+        try:
+            event = next(starting)
+        except StopIteration as end:
+            return end.value
         if isinstance(event, SetupOutput):
             board.record_lines(event.worker, event.text.splitlines())
         else:
