@@ -181,6 +181,12 @@ async def walk_on(pilot: Pilot[None]) -> AsyncIterator[str]:
     await press(pilot, "escape")
     yield "slice, not started"
     await home_again(pilot)
+    app.go.open_slice_watch(StartOptions(engine="gcloud", names=("bert",), hosts=4))
+    await settle(pilot)
+    yield "watch of all hosts, its commands"
+    await press(pilot, "escape")
+    yield "watch of all hosts, not started"
+    await home_again(pilot)
 
 
 async def walk_while_it_runs(pilot: Pilot[None]) -> AsyncIterator[str]:
