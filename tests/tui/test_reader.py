@@ -230,6 +230,23 @@ def test_tab_marks_next_block(tmp_path: Path) -> None:
     run(journey)
 
 
+def test_next_frame_has_new_place_and_mark(tmp_path: Path) -> None:
+    """What a key changes is known before anything is painted, so it is seen at once."""
+
+    async def journey() -> None:
+        async with tutor(tmp_path, lessons={"far": FAR}) as pilot:
+            await press(pilot, "enter")
+            screen = pilot.app.screen
+            screen.action_choose(1)  # and no event of Textual is handled meanwhile
+            two = screen._page.views[1]
+            assert screen._page.marked_block is two
+            assert two.has_class("-current")
+            assert screen._page.region.overlaps(two.region)
+            assert two in screen._compositor.visible_widgets
+
+    run(journey)
+
+
 def test_result_of_block_scrolls_into_sight(tmp_path: Path) -> None:
     """A block at the lower edge: the end of what it printed is seen without a key."""
     code = fence("for n in range(8):\n    print('line', n)")

@@ -60,7 +60,7 @@ class KeyBar(Static):
             for active in valid
         ]
         if keys != self._displayed:
-            self._displayed = keys
+            was_empty, self._displayed = not self._displayed, keys
             ranked = sorted(range(len(valid)), key=lambda number: _weight(valid, number))
             few = FEW + 2 * (not _has_way_back(valid))  # the search and the palette as well
             ends = [n for n, active in enumerate(valid) if _action(active) == "release"]
@@ -70,7 +70,8 @@ class KeyBar(Static):
                     ranked = [*others[:few], *ends, *others[few:]]
                 few += 1
             self._line = partial(KeyLine, [key.painted for key in keys], ranked, few)
-            self.update(self._line(status=self._status))
+            # It is one line high, whatever the keys.
+            self.update(self._line(status=self._status), layout=was_empty)
 
     def on_click(self, event: Click) -> None:
         if key := event.style.meta.get(PRESSES):

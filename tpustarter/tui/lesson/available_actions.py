@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from enum import Enum
+from functools import cache, partial
 
 from tpustarter.tui.lesson.opened_lesson import OpenedLesson
 from tpustarter.tui.lesson.page.lesson_page import LessonPage
@@ -21,6 +23,10 @@ class EnterAction(Enum):
     EXERCISE = "exercise"
     NEXT_LESSON = "next_lesson"
     SET_UP = "set_up"
+
+
+_LEAVES_OPEN = (EnterAction.NEXT_OPEN, EnterAction.EXERCISE, EnterAction.SET_UP)
+"""What Enter does at a lesson's end while a task or an exercise is open."""
 
 
 def choose_enter_action(page: LessonPage) -> EnterAction:
@@ -58,10 +64,20 @@ def format_position(page: LessonPage) -> str:
     return view.state_outside(page.region) or page.position_text
 
 
-def list_action_conditions(
+@dataclass(frozen=True)
+class AvailableActions:
+    """The actions available on a page at one moment, for which the page is read once."""
+
+    enter: Callable[[], EnterAction]
+    """Returns the action of Enter."""
+    conditions: dict[str, Callable[[], bool]]
+    """A predicate for each action that decides whether it is available."""
+
+
+def find_available_actions(
     page: LessonPage, opened: OpenedLesson | None, *, running: bool
-) -> dict[str, Callable[[], bool]]:
-    """Return a predicate for each action that decides whether the action is available.
+) -> AvailableActions:
+    """Return the actions available now.
 
     Args:
         page: The lesson's page.
@@ -69,15 +85,29 @@ def list_action_conditions(
         running: Whether a block is running.
     """
     editing = page.edited_block is not None
+    enter = cache(partial(choose_enter_action, page))
+    has_open = cache(lambda: page.has_open)
 
     def can_run() -> bool:
         return bool(page.views) and not running
 
     def can_jump() -> bool:
-        return opened is not None and not editing and page.has_open
+        return opened is not None and not editing and has_open()
 
     def can_go_on() -> bool:
         return bool(opened and opened.following) and not running
+
+    def leads_on() -> bool:
+        return enter() is EnterAction.NEXT_LESSON
+
+    def left_open() -> bool:
+        return page.is_at_end and enter() in _LEAVES_OPEN
+
+    @cache
+    def is_answered() -> bool | None:
+        """Return whether the question of the digits is answered, or None without one."""
+        view = page.question
+        return view and view.is_done
 
     offers: dict[str, Callable[[], bool]] = {
         "leave_done": lambda: page.is_done_typing and not running,
@@ -86,9 +116,9 @@ def list_action_conditions(
         "run_to_here": can_run,
         "edit": can_run,
         "choose": lambda: bool(page.views) and not editing,
-        "jump": lambda: can_jump() and choose_enter_action(page) is not EnterAction.NEXT_OPEN,
-        "jump_too": lambda: can_jump() and choose_enter_action(page) is EnterAction.NEXT_OPEN,
-        "to_end": lambda: opened is not None and not editing and not page.has_open,
+        "jump": lambda: can_jump() and enter() is not EnterAction.NEXT_OPEN,
+        "jump_too": lambda: can_jump() and enter() is EnterAction.NEXT_OPEN,
+        "to_end": lambda: opened is not None and not editing and not has_open(),
         "explain": lambda: _has_failed(page),
         "reset": lambda: _has_edits(page, passed=False) and not running,
         "undo": lambda: _has_edits(page, passed=True) and not running,
@@ -96,29 +126,37 @@ def list_action_conditions(
             bool(page.marked_block and page.marked_block.code.can_restore) and not running
         ),
         "check": lambda: bool(opened and opened.checks) and not running,
-        "next": lambda: can_go_on() and not _is_left_open(page) and not _leads_on(page),
-        "next_too": lambda: can_go_on() and _leads_on(page),
-        "next_now": lambda: can_go_on() and _is_left_open(page),
+        "next": lambda: can_go_on() and not left_open() and not leads_on(),
+        "next_too": lambda: can_go_on() and leads_on(),
+        "next_now": lambda: can_go_on() and left_open(),
         "fold": lambda: page.fold_to_open is not None and not editing,
-        "look_at": lambda: bool(page.question and page.question.is_done) and not editing,
-        "answer": lambda: bool(page.question and not page.question.is_done) and not editing,
-        "no_question": lambda: page.question is None and page.has_open_question and not editing,
+        "look_at": lambda: is_answered() is True and not editing,
+        "answer": lambda: is_answered() is False and not editing,
+        "no_question": lambda: is_answered() is None and page.has_open_question and not editing,
         "exercise": lambda: bool(opened and opened.exercises) and not running,
         "words": lambda: bool(opened and opened.refers),
     }
-    offers |= _list_setup_conditions(page, opened, is_possible=not (running or editing))
-    return offers | ({"back": lambda: True} if editing else {})
+    offers |= _list_setup_conditions(page, opened, enter, is_possible=not (running or editing))
+    return AvailableActions(enter, offers | ({"back": lambda: True} if editing else {}))
 
 
 def _list_setup_conditions(
-    page: LessonPage, opened: OpenedLesson | None, *, is_possible: bool
+    page: LessonPage,
+    opened: OpenedLesson | None,
+    enter: Callable[[], EnterAction],
+    *,
+    is_possible: bool,
 ) -> dict[str, Callable[[], bool]]:
     """Return the predicates of the key that opens a set-up; none holds unless `is_possible`."""
     explains = bool(opened and opened.setups)
+
+    def sets_up() -> bool:
+        return enter() is EnterAction.SET_UP
+
     return {
         "setup": lambda: is_possible and explains and not page.needs_setup,
-        "setup_first": lambda: is_possible and page.needs_setup and not _sets_up(page),
-        "setup_too": lambda: is_possible and _sets_up(page),
+        "setup_first": lambda: is_possible and page.needs_setup and not sets_up(),
+        "setup_too": lambda: is_possible and sets_up(),
     }
 
 
@@ -143,20 +181,3 @@ def _has_edits(page: LessonPage, *, passed: bool) -> bool:
     """
     views = [page.marked_block] if page.marked_block else page.views
     return any(view.code.is_edited and view.state.has_passed == passed for view in views)
-
-
-def _leads_on(page: LessonPage) -> bool:
-    return choose_enter_action(page) is EnterAction.NEXT_LESSON
-
-
-def _sets_up(page: LessonPage) -> bool:
-    return choose_enter_action(page) is EnterAction.SET_UP
-
-
-def _is_left_open(page: LessonPage) -> bool:
-    """Return whether the reader is at the lesson's end while a task or exercise is open."""
-    return page.is_at_end and choose_enter_action(page) in (
-        EnterAction.NEXT_OPEN,
-        EnterAction.EXERCISE,
-        EnterAction.SET_UP,
-    )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 from typing import ClassVar
 
-from textual.binding import BindingType
+from textual.binding import ActiveBinding, BindingType
 
 from tpustarter.checking.machine_check import CheckRequest
 from tpustarter.core.problem import Problem
@@ -14,7 +14,7 @@ from tpustarter.tui.app.messages import EventsArrived
 from tpustarter.tui.explain import failed_run
 from tpustarter.tui.kit.heading import Heading
 from tpustarter.tui.lesson import available_actions, lesson_keys
-from tpustarter.tui.lesson.available_actions import EnterAction
+from tpustarter.tui.lesson.available_actions import AvailableActions, EnterAction
 from tpustarter.tui.lesson.block.block import BlockView
 from tpustarter.tui.lesson.block.draft_saver import DraftSaver
 from tpustarter.tui.lesson.block.run_blocks import BlockRunner
@@ -40,6 +40,8 @@ class LessonRunScreen(LessonScreen):
         self._typed = DraftSaver(self, lesson)
         self._offered_for: tuple[object, ...] = ()
         """The marked block and its state when the key line was last updated."""
+        self._available: AvailableActions | None = None
+        """The available actions while the active keys are read, or else None."""
         self._goes_on = False
         """True if the next block gets the focus once the running one has passed."""
 
@@ -77,8 +79,10 @@ class LessonRunScreen(LessonScreen):
             self._go_to(view)
 
     def _go_to(self, view: BlockView) -> None:
-        self.set_focus(view)
-        view.scroll_visible(animate=False)  # a focused block may be out of view
+        self.set_focus(view, scroll_visible=False)
+        view.scroll_visible(animate=False, immediate=True)
+        self.scroll_in_next_frame()
+        self._page.mark()
 
     def show_notice(self, text: str) -> None:
         """Show a notification for three seconds."""
@@ -363,13 +367,24 @@ class LessonRunScreen(LessonScreen):
             self.tutor.push_screen(ReferencesScreen(title, self._opened.refers))
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        now = self._available or self._find_available()
         if action == "go_on":
-            return self._player.current_run is None and parameters == (self._enter_does.value,)
-        now = available_actions.list_action_conditions(
-            self._page, self._opened, running=self._player.current_run is not None
-        )
-        offer = now.get(action)
+            return self._player.current_run is None and parameters == (now.enter().value,)
+        offer = now.conditions.get(action)
         return super().check_action(action, parameters) if offer is None else offer()
+
+    @property
+    def active_bindings(self) -> dict[str, ActiveBinding]:
+        """The keys that do something now; the page is read once for all of them."""
+        self._available = self._find_available()
+        try:
+            return super().active_bindings
+        finally:
+            self._available = None
+
+    def _find_available(self) -> AvailableActions:
+        running = self._player.current_run is not None
+        return available_actions.find_available_actions(self._page, self._opened, running=running)
 
 
 def _waits_for(run: RunToBlock) -> str:

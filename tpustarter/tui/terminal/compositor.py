@@ -31,9 +31,16 @@ class WholeCompositor(Compositor):
         was_stale = self._full_map_invalidated
         painted = self._full_map if self._visible_map is None else self._visible_map
         arranged = super().full_map
-        if was_stale and not self._differs:
-            self._differs = _in_sight(painted) != _in_sight(arranged)
+        if was_stale and _in_sight(painted) == _in_sight(arranged):
+            self._visible_map = painted  # otherwise a scroll paints all of the screen again
+        elif was_stale:
+            self._differs = True
         return arranged
+
+    def place_widgets(self) -> None:
+        """Compute the places of all widgets anew, without painting."""
+        self._full_map_invalidated = True
+        _ = self.full_map
 
     def reflow(self, parent: Widget, size: Size) -> ReflowResult:
         """Lay out the screen and return the changes since the last layout."""
@@ -51,7 +58,20 @@ class WholeScreen(Screen[None]):
 
     def __init__(self) -> None:
         super().__init__()
-        self._compositor = WholeCompositor()
+        self._compositor: WholeCompositor = WholeCompositor()
+
+    def scroll_in_next_frame(self) -> None:
+        """Show a scroll that has just happened in one frame with all else that changes now.
+
+        Textual (8.2.8) hears of a scroll later, from the idle widget: the next frame shows the old
+        place, regions are those of the old place, and a change of focus paints the screen twice.
+        """
+        self._compositor.place_widgets()
+        self._scroll_required = True
+        if self._repaint_required:
+            self._repaint_required = False
+            self._dirty_widgets.add(self)
+        self.check_idle()
 
 
 def _in_sight(widgets: CompositorMap) -> dict[Widget, tuple[Region, Region]]:

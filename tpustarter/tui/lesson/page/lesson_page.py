@@ -17,6 +17,7 @@ from textual.widgets import Collapsible, TextArea
 from tpustarter.setup.environment.needed_setups import NeededSetup
 from tpustarter.tui.app.messages import ProgressSaved
 from tpustarter.tui.kit.follow_output import OutputFollower
+from tpustarter.tui.kit.row_list import get_app
 from tpustarter.tui.lesson.block.block import BlockResized, BlockView
 from tpustarter.tui.lesson.opened_lesson import OpenedLesson
 from tpustarter.tui.lesson.page import page_scrolling
@@ -51,7 +52,8 @@ class LessonPage(VerticalScroll):
         Binding("b", "page_up", show=False),
     ]
 
-    _all_tasks: Sequence[BlockView | QuestionView] = ()
+    _all_tasks: Sequence[tuple[BlockView | QuestionView, list[FoldedPart]]] = ()
+    """Each block and question, with the folds that it is in."""
     _folds: Sequence[FoldedPart] = ()
     """Both sequences are cached because every key and every printed line needs them."""
 
@@ -63,18 +65,27 @@ class LessonPage(VerticalScroll):
         self._anchor = page_scrolling.ScrollAnchor(self)
         for name in ("scroll_y", "virtual_size"):
             self.watch(self, name, self.mark_soon, init=False)
+        self._is_marking = False
+        """True from `mark_soon` until a block is marked."""
         self._laid_out: tuple[object, ...] = ()
         """The scroll offset and sizes at the last layout."""
         after_layout: Signal[AnyScreen] = self.screen.screen_layout_refresh_signal  # pyright: ignore
         after_layout.subscribe(self, self._mark_where_it_is)
         self.watch(self, "virtual_size", self._following.follow_soon, init=False)
 
+    def watch_has_focus(self, _has_focus: bool) -> None:  # noqa: FBT001  Textual's signature
+        """Update the style of the page alone, because none below it depends on its focus."""
+        get_app(self).stylesheet.update_nodes([self])
+
     async def show(self, opened: OpenedLesson, platform: str) -> None:
         """Show a lesson with the user's code in its blocks."""
         self._ending = LessonEndView(opened)
         await self.mount(*make_widgets(opened, platform), self._ending)
-        below = self.walk_children()
-        self._all_tasks = [one for one in below if isinstance(one, BlockView | QuestionView)]
+        self._all_tasks = [
+            (view, [one for one in view.ancestors if isinstance(one, FoldedPart)])
+            for view in self.walk_children()
+            if isinstance(view, BlockView | QuestionView)
+        ]
         self._folds = [*self.query(FoldedPart)]
         self.mark_soon()
 
@@ -129,7 +140,7 @@ class LessonPage(VerticalScroll):
         """
         views = self.views
         in_sight = [view for view in views if self.region.overlaps(view.region)]
-        focused = next((view for view in views if view.has_focus_within or view.has_focus), None)
+        focused = self._focused_block
         if focused and (focused in in_sight or focused.code.is_editing):
             return focused
         requested = self._following.requested_block
@@ -141,6 +152,12 @@ class LessonPage(VerticalScroll):
             if not (view.state.result and view.state.result.status == "pass")
         ]
         return next(iter([*unfinished, *in_sight]), self._last_view)
+
+    @property
+    def _focused_block(self) -> BlockView | None:
+        focused = self.screen.focused if self.is_attached else None
+        around = focused.ancestors_with_self if focused else ()
+        return next((view for view in self.views if view in around), None)
 
     @property
     def current_block(self) -> BlockView | None:
@@ -215,7 +232,7 @@ class LessonPage(VerticalScroll):
 
     def _tasks(self) -> list[BlockView | QuestionView]:
         """Return the blocks and questions from top to bottom, without those in closed folds."""
-        return [view for view in self._all_tasks if not _is_folded(view)]
+        return [view for view, folds in self._all_tasks if not any(f.collapsed for f in folds)]
 
     def _is_here(self, view: Widget | None) -> bool:
         return view is not None and view.is_attached and self.region.overlaps(view.region)
@@ -243,13 +260,13 @@ class LessonPage(VerticalScroll):
         self._following.stop_following()
 
     def on_descendant_focus(self) -> None:
-        focused = (view for view in self.views if view.has_focus_within or view.has_focus)
-        self._last_view = next(focused, self._last_view)
+        self._last_view = self._focused_block or self._last_view
         self.mark_soon()
 
     def mark_soon(self) -> None:
         """Mark a block after the next layout, when all positions are known."""
-        self.call_after_refresh(self._mark)
+        if not self._is_marking:
+            self._is_marking = self.call_after_refresh(self.mark)
 
     def _mark_where_it_is(self, _screen: object) -> None:
         """Mark a block after a layout that has moved something.
@@ -260,9 +277,11 @@ class LessonPage(VerticalScroll):
         laid_out = (self.scroll_offset, self.virtual_size, self.size)
         if laid_out != self._laid_out:
             self._laid_out = laid_out
-            self._mark()
+            self.mark()
 
-    def _mark(self) -> None:
+    def mark(self) -> None:
+        """Mark the block that keys act on, where the page is now."""
+        self._is_marking = False
         marked = self.marked_block
         self._anchor.hold(marked if marked and self.is_in_sight(marked) else None)
         marked = self.marked_block
@@ -422,7 +441,3 @@ class LessonPage(VerticalScroll):
                 fold.collapsed = False
             top = widget if folds else page_scrolling.find_heading_above(self, widget)
             self.scroll_to_widget(top, top=True, animate=False, immediate=True)
-
-
-def _is_folded(widget: Widget) -> bool:
-    return any(isinstance(parent, FoldedPart) and parent.collapsed for parent in widget.ancestors)
