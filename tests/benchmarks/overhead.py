@@ -3,7 +3,8 @@
     python tests/benchmarks/overhead.py PYTHON [--framework torch_xla] [--devices 8] [--repeat N]
         [--without-isolate]
 
-PYTHON has the framework; checks that need a process of their own are left out. This script runs
+PYTHON has the framework; checks that need a process of their own or a slice are left out, and no
+program comes from an earlier run. This script runs
 where tpustarter is installed. The inline script imports the same check files in one bare process
 and runs their bodies one after the other. Wanted: at most 1.15 x.
 """
@@ -48,6 +49,7 @@ def main() -> None:
         one
         for one in content.read_checks()
         if (one.framework, one.level, one.own_process) == (asked.framework, "quick", False)
+        and one.needs.get("hosts", 1) == 1
     ]
     names = [one.id for one in sorted(checks, key=lambda one: (len(one.after) < 2, one.id))]
     with tempfile.TemporaryDirectory() as folder:
@@ -60,6 +62,7 @@ def main() -> None:
             "tpustarter",
             "check",
             *names,
+            "--fresh",
             "--devices",
             str(asked.devices),
             "--python",

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from enum import Enum
-from functools import cache, partial
+from functools import cached_property
 
 from tpustarter.tui.lesson.opened_lesson import OpenedLesson
 from tpustarter.tui.lesson.page.lesson_page import LessonPage
@@ -64,100 +63,104 @@ def format_position(page: LessonPage) -> str:
     return view.state_outside(page.region) or page.position_text
 
 
-@dataclass(frozen=True)
 class AvailableActions:
     """The actions available on a page at one moment, for which the page is read once."""
 
-    enter: Callable[[], EnterAction]
-    """Returns the action of Enter."""
-    conditions: dict[str, Callable[[], bool]]
-    """A predicate for each action that decides whether it is available."""
+    def __init__(self, page: LessonPage, opened: OpenedLesson | None, *, running: bool) -> None:
+        """Read the page as far as every key needs it.
 
+        Args:
+            page: The lesson's page.
+            opened: The lesson, or None until it has been read.
+            running: Whether a block is running.
+        """
+        self._page, self._opened, self._running = page, opened, running
+        self._editing = page.edited_block is not None
 
-def find_available_actions(
-    page: LessonPage, opened: OpenedLesson | None, *, running: bool
-) -> AvailableActions:
-    """Return the actions available now.
+    @cached_property
+    def enter(self) -> EnterAction:
+        """The action of Enter."""
+        return choose_enter_action(self._page)
 
-    Args:
-        page: The lesson's page.
-        opened: The lesson, or None until it has been read.
-        running: Whether a block is running.
-    """
-    editing = page.edited_block is not None
-    enter = cache(partial(choose_enter_action, page))
-    has_open = cache(lambda: page.has_open)
+    @cached_property
+    def _has_open(self) -> bool:
+        return self._page.has_open
 
-    def can_run() -> bool:
-        return bool(page.views) and not running
-
-    def can_jump() -> bool:
-        return opened is not None and not editing and has_open()
-
-    def can_go_on() -> bool:
-        return bool(opened and opened.following) and not running
-
-    def leads_on() -> bool:
-        return enter() is EnterAction.NEXT_LESSON
-
-    def left_open() -> bool:
-        return page.is_at_end and enter() in _LEAVES_OPEN
-
-    @cache
-    def is_answered() -> bool | None:
-        """Return whether the question of the digits is answered, or None without one."""
-        view = page.question
+    @cached_property
+    def _is_answered(self) -> bool | None:
+        """True if the question of the digits is answered, None if there is no question."""
+        view = self._page.question
         return view and view.is_done
 
-    offers: dict[str, Callable[[], bool]] = {
-        "leave_done": lambda: page.is_done_typing and not running,
-        "wait": lambda: running,
-        "run": can_run,
-        "run_to_here": can_run,
-        "edit": can_run,
-        "choose": lambda: bool(page.views) and not editing,
-        "jump": lambda: can_jump() and enter() is not EnterAction.NEXT_OPEN,
-        "jump_too": lambda: can_jump() and enter() is EnterAction.NEXT_OPEN,
-        "to_end": lambda: opened is not None and not editing and not has_open(),
-        "explain": lambda: _has_failed(page),
-        "reset": lambda: _has_edits(page, passed=False) and not running,
-        "undo": lambda: _has_edits(page, passed=True) and not running,
-        "redo": lambda: (
-            bool(page.marked_block and page.marked_block.code.can_restore) and not running
-        ),
-        "check": lambda: bool(opened and opened.checks) and not running,
-        "next": lambda: can_go_on() and not left_open() and not leads_on(),
-        "next_too": lambda: can_go_on() and leads_on(),
-        "next_now": lambda: can_go_on() and left_open(),
-        "fold": lambda: page.fold_to_open is not None and not editing,
-        "look_at": lambda: is_answered() is True and not editing,
-        "answer": lambda: is_answered() is False and not editing,
-        "no_question": lambda: is_answered() is None and page.has_open_question and not editing,
-        "exercise": lambda: bool(opened and opened.exercises) and not running,
-        "words": lambda: bool(opened and opened.refers),
-    }
-    offers |= _list_setup_conditions(page, opened, enter, is_possible=not (running or editing))
-    return AvailableActions(enter, offers | ({"back": lambda: True} if editing else {}))
+    @property
+    def _can_run(self) -> bool:
+        return bool(self._page.views) and not self._running
 
+    @property
+    def _can_jump(self) -> bool:
+        return self._opened is not None and not self._editing and self._has_open
 
-def _list_setup_conditions(
-    page: LessonPage,
-    opened: OpenedLesson | None,
-    enter: Callable[[], EnterAction],
-    *,
-    is_possible: bool,
-) -> dict[str, Callable[[], bool]]:
-    """Return the predicates of the key that opens a set-up; none holds unless `is_possible`."""
-    explains = bool(opened and opened.setups)
+    @property
+    def _can_go_on(self) -> bool:
+        return bool(self._opened and self._opened.following) and not self._running
 
-    def sets_up() -> bool:
-        return enter() is EnterAction.SET_UP
+    @property
+    def _leads_on(self) -> bool:
+        return self.enter is EnterAction.NEXT_LESSON
 
-    return {
-        "setup": lambda: is_possible and explains and not page.needs_setup,
-        "setup_first": lambda: is_possible and page.needs_setup and not sets_up(),
-        "setup_too": lambda: is_possible and sets_up(),
-    }
+    @property
+    def _is_left_open(self) -> bool:
+        """True if the reader is at the lesson's end while a task or exercise is open."""
+        return self._page.is_at_end and self.enter in _LEAVES_OPEN
+
+    @cached_property
+    def conditions(self) -> dict[str, Callable[[], bool]]:
+        """A predicate for each action that decides whether it is available."""
+        page, opened, running, editing = self._page, self._opened, self._running, self._editing
+        offers: dict[str, Callable[[], bool]] = {
+            "leave_done": lambda: page.is_done_typing and not running,
+            "wait": lambda: running,
+            "run": lambda: self._can_run,
+            "run_to_here": lambda: self._can_run,
+            "edit": lambda: self._can_run,
+            "choose": lambda: bool(page.views) and not editing,
+            "jump": lambda: self._can_jump and self.enter is not EnterAction.NEXT_OPEN,
+            "jump_too": lambda: self._can_jump and self.enter is EnterAction.NEXT_OPEN,
+            "to_end": lambda: opened is not None and not editing and not self._has_open,
+            "explain": lambda: _has_failed(page),
+            "reset": lambda: _has_edits(page, passed=False) and not running,
+            "undo": lambda: _has_edits(page, passed=True) and not running,
+            "redo": lambda: (
+                bool(page.marked_block and page.marked_block.code.can_restore) and not running
+            ),
+            "check": lambda: bool(opened and opened.checks) and not running,
+            "next": lambda: self._can_go_on and not self._is_left_open and not self._leads_on,
+            "next_too": lambda: self._can_go_on and self._leads_on,
+            "next_now": lambda: self._can_go_on and self._is_left_open,
+            "fold": lambda: page.fold_to_open is not None and not editing,
+            "look_at": lambda: self._is_answered is True and not editing,
+            "answer": lambda: self._is_answered is False and not editing,
+            "no_question": lambda: (
+                self._is_answered is None and page.has_open_question and not editing
+            ),
+            "exercise": lambda: bool(opened and opened.exercises) and not running,
+            "words": lambda: bool(opened and opened.refers),
+        }
+        return offers | self._list_setup_conditions() | ({"back": lambda: True} if editing else {})
+
+    def _list_setup_conditions(self) -> dict[str, Callable[[], bool]]:
+        """Return the predicates of the key that opens a set-up."""
+        is_possible = not (self._running or self._editing)
+        page, explains = self._page, bool(self._opened and self._opened.setups)
+
+        def sets_up() -> bool:
+            return self.enter is EnterAction.SET_UP
+
+        return {
+            "setup": lambda: is_possible and explains and not page.needs_setup,
+            "setup_first": lambda: is_possible and page.needs_setup and not sets_up(),
+            "setup_too": lambda: is_possible and sets_up(),
+        }
 
 
 def _has_failed(page: LessonPage) -> bool:

@@ -81,8 +81,9 @@ class LessonRunScreen(LessonScreen):
     def _go_to(self, view: BlockView) -> None:
         self.set_focus(view, scroll_visible=False)
         view.scroll_visible(animate=False, immediate=True)
-        self.scroll_in_next_frame()
-        self._page.mark()
+        with self.one_frame():
+            self._page.mark()
+            self.on_block_marked()
 
     def show_notice(self, text: str) -> None:
         """Show a notification for three seconds."""
@@ -369,7 +370,7 @@ class LessonRunScreen(LessonScreen):
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         now = self._available or self._find_available()
         if action == "go_on":
-            return self._player.current_run is None and parameters == (now.enter().value,)
+            return self._player.current_run is None and parameters == (now.enter.value,)
         offer = now.conditions.get(action)
         return super().check_action(action, parameters) if offer is None else offer()
 
@@ -384,7 +385,7 @@ class LessonRunScreen(LessonScreen):
 
     def _find_available(self) -> AvailableActions:
         running = self._player.current_run is not None
-        return available_actions.find_available_actions(self._page, self._opened, running=running)
+        return AvailableActions(self._page, self._opened, running=running)
 
 
 def _waits_for(run: RunToBlock) -> str:

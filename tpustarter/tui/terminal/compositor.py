@@ -9,6 +9,9 @@ Source: https://github.com/Textualize/textual/issues/6200 (read 2026-11), and `r
 
 from __future__ import annotations
 
+from collections.abc import Generator
+from contextlib import contextmanager
+
 from textual._compositor import Compositor, CompositorMap, ReflowResult
 from textual.geometry import Region, Size
 from textual.screen import Screen
@@ -60,17 +63,22 @@ class WholeScreen(Screen[None]):
         super().__init__()
         self._compositor: WholeCompositor = WholeCompositor()
 
-    def scroll_in_next_frame(self) -> None:
-        """Show a scroll that has just happened in one frame with all else that changes now.
+    @contextmanager
+    def one_frame(self) -> Generator[None]:
+        """Show a scroll that has just happened in one frame with what changes in this context.
 
-        Textual (8.2.8) hears of a scroll later, from the idle widget: the next frame shows the old
-        place, regions are those of the old place, and a change of focus paints the screen twice.
+        Textual (8.2.8) hears of both later, from each widget when it is idle. So the next frame
+        would show the old place, regions would be those of the old place, and a change of focus
+        would paint the screen twice.
         """
         self._compositor.place_widgets()
+        yield
         self._scroll_required = True
         if self._repaint_required:
             self._repaint_required = False
             self._dirty_widgets.add(self)
+        for widget in [*self._compositor.visible_widgets]:
+            widget._check_refresh()  # noqa: SLF001  this folder is where it may
         self.check_idle()
 
 
