@@ -31,10 +31,9 @@ from jax.sharding import Mesh, NamedSharding, PartitionSpec
 from tpustarter.probe.rehearse import rehearsal
 for line in sys.stdin:
     fields = json.loads(line)
-    topology = rehearsal._topology(fields, ask=True)
-    answer = topology if isinstance(topology, str) else ""
+    devices = rehearsal._topology_devices(fields, ask=True)
+    answer = devices if isinstance(devices, str) else ""
     if not answer:
-        devices = topology.devices
         mesh = Mesh(numpy.array(devices), ("d",))
         rows = NamedSharding(mesh, PartitionSpec("d"))
         array = jax.ShapeDtypeStruct((8 * len(devices), 128), "float32", sharding=rows)
