@@ -19,7 +19,6 @@ from textual.worker import Worker
 
 from tpustarter.core import locations
 from tpustarter.core.problem import ExitCode, Problem, find_problem
-from tpustarter.core.redact import Redactor
 from tpustarter.tui.app import settings
 from tpustarter.tui.app.messages import PageLaidOut
 from tpustarter.tui.app.session import AppSession, find_session, find_worker_error
@@ -218,8 +217,10 @@ class Page(WholeScreen):
 
     def show_moved_files(self) -> None:
         """Notify the user once about each of their files that was moved aside."""
-        redact = Redactor(os.environ)
         for sentence in locations.pop_move_notices():
+            from tpustarter.core.redact import Redactor  # takes 8 ms, and is rarely needed
+
+            redact = Redactor(os.environ)
             self.notify(
                 clean_text(f"{redact.redact_text(sentence)}."),
                 severity="warning",
