@@ -1,4 +1,4 @@
-"""What an agent wants of a document that may be long: a section, the problems, or so much of it.
+"""The part of a long document that an agent asks for: a section, the problems, or a length.
 
 A document that fits is passed on as it is. Any other says under `shortened` what is missing.
 """
