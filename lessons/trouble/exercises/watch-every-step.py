@@ -3,7 +3,7 @@
 `train` calls `step(state, batch)` for each batch and returns the last
 state. Make it watch the steps with `faulthandler`: if a single step takes
 longer than `limit_s` seconds, the stack is written to `file`, and the
-program goes on.
+program continues.
 
 A long run of short steps must write nothing. Neither may whatever comes
 after the training, also if a step has raised an error.
@@ -90,7 +90,7 @@ seen = []
 state, text, runs = written(quick_step, range(6), limit_s=600)
 assert state == 15, f"the last state: found {state}, expected 15"
 fresh = len({*seen} - {0})
-message = f"6 steps: found a limit set anew before {fresh} of them"
+message = f"6 steps: found a new limit set before {fresh} of them"
 assert fresh == 6, f"{message}, expected 6: it is a limit for each step"
 message = "after the last step: found a timer that still runs"
 assert not runs, f"{message}, expected none"
