@@ -92,7 +92,7 @@ assert state == 15, f"the last state: found {state}, expected 15"
 fresh = len({*seen} - {0})
 message = f"6 steps: found a new limit set before {fresh} of them"
 assert fresh == 6, f"{message}, expected 6: it is a limit for each step"
-message = "after the last step: found a timer that is still running"
+message = "after the last step: found a running timer"
 assert not runs, f"{message}, expected none"
 
 state, text, _ = written(slow_step, range(4), limit_s=0.5)
@@ -102,6 +102,6 @@ assert text.count("in slow_step") == 1, f"{message}, expected one stack"
 assert state == 6, f"the last state: found {state}, expected 6"
 
 _, _, runs = written(broken_step, range(2), limit_s=600)
-message = "after a step that raised an error: found a timer that is still running"
+message = "after a step that raised an error: found a running timer"
 assert not runs, f"{message}, expected none"
 print("one slow step, one stack, and the training went on")
