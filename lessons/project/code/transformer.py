@@ -184,7 +184,7 @@ def block(config, weights, x, positions, *, cache=None, layer=0):
 def apply(config, params, tokens, start=0, cache=None):
     """Return the logits after each token, and the cache.
 
-    The tokens, int32[batch, length], stand at `start` and after it.
+    The tokens, int32[batch, length], are at positions `start` and after it.
     """
     described = describe(config)
     table = gather(config, params["embedding"], described["embedding"])

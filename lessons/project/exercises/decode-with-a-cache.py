@@ -4,7 +4,7 @@
 its position, and a cache of two arrays, float32[length, heads, size]. It
 writes key and value into the cache at the position, attends from the query
 to positions 0 to `position`, and returns the output, float32[heads, size],
-and the new cache. Positions behind it hold old numbers and must not count.
+and the new cache. Later positions hold old numbers and must not count.
 `position` is an array under `jax.jit`, so a slice `[:position]` won't work.
 """
 

@@ -53,7 +53,7 @@ CASES = [
     ),
     ("no step left", log([0.1] * 5), 10, None),
     (
-        "a line that is no step",
+        "a line that is not a step",
         [*log([0.1] * 4), "saved checkpoint", *log([0.3] * 2, start=4)],
         4,
         0.2,

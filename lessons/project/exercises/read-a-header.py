@@ -2,7 +2,7 @@
 
 `tensors_of` takes the bytes of a file and returns a dictionary: for each
 tensor its dtype, its shape as a tuple, and its bytes. The entry
-`__metadata__` is no tensor. The file may be damaged, or made to confuse
+`__metadata__` isn't a tensor. The file may be damaged, or made to confuse
 you, so raise `ValueError` if
 
 * the file is shorter than its header, or than the data of a tensor,

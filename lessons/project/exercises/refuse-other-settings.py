@@ -1,7 +1,7 @@
 """Refuse to resume with settings that change what the position means.
 
 A checkpoint has the position of the input, which is a number of batches.
-With another seed or batch size the same number stands for other rows, so a
+With another seed or batch size the same number means other rows, so a
 run keeps its settings in `settings.json` beside the checkpoints.
 
 `check_settings(folder, settings)` writes that file if it is not there. If

@@ -9,7 +9,7 @@ and divide the gradients by it. A good scale is found while training:
 `adjust` takes the scale, the number of good steps in a row, and whether
 all gradients are finite. It returns the new scale and the new number of
 good steps, which starts again at 0 whenever the scale has changed. All
-three are arrays, because `adjust` runs inside of a jitted step.
+three are arrays, because `adjust` runs inside a jitted step.
 """
 
 import jax

@@ -6,7 +6,7 @@ the averages and unchanged for everything else. An average is a leaf below
 `mean` or `square`.
 
 `make_step` returns a jitted step of AdamW without weight decay, whose state
-lies where these shardings say, before and after. Inside it, the averages
+is placed by these shardings, before and after. Inside it, the averages
 must be on the device: bring them there with `jax.device_put`.
 """
 

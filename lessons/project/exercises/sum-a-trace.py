@@ -3,11 +3,11 @@
 The events of a trace have a name, a thread, a start and a duration in
 microseconds. On one thread they are nested: an event may contain others,
 as a loop contains the operations of its body. If you add up all durations,
-the time inside of a loop counts twice.
+the time inside a loop counts twice.
 
 `self_time` returns, for each kind of operation, the time that it spent
 itself, which is its duration without that of the events directly inside
-it. The kind is the name without the number behind the last dot, so
+it. The kind is the name without the number after the last dot, so
 `fusion.12` is a `fusion`.
 """
 

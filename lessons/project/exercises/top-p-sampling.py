@@ -13,7 +13,7 @@ import numpy as np
 
 
 def top_p(logits, p):
-    """Return logits that are -inf outside of the smallest set of mass p."""
+    """Return logits that are -inf outside the smallest set of mass p."""
     probs = jax.nn.softmax(logits, axis=-1)
     keep = probs >= 1 - p  # your code here
     return jnp.where(keep, logits, -jnp.inf)

@@ -3,7 +3,7 @@
 `rate(step, peak, warmup, steps)` returns the learning rate of a step. It
 rises in a straight line from 0 at step 0 to `peak` at step `warmup`. From
 there it falls along half a cosine, and it is 0 at step `steps` and after
-it. `step` is an array under `jax.jit`, so use `jnp.where` and no `if`.
+it. `step` is an array under `jax.jit`, so use `jnp.where`, not `if`.
 """
 
 import jax

@@ -1,4 +1,4 @@
-"""Index the windows of a book so that none crosses the border of a chapter.
+"""Index the windows of a book so that none crosses a chapter boundary.
 
 A window that begins in one chapter and ends in the next teaches the model
 a jump that no author wrote. Write a data source whose elements are windows

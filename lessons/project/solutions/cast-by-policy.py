@@ -9,7 +9,7 @@ leaf. The last element of a path of dictionaries is a `DictKey`, and its
 bfloat16, and false for integers.
 
 So the function returns the leaf as it is if `path[-1].key` ends with
-`norm`, or if its dtype is no floating-point one. Otherwise it casts it.
+`norm`, or if its dtype isn't a floating-point one. Otherwise it casts it.
 
 Learned: A precision policy is one function between the stored parameters
 and the matmuls, and the gradient of its casts brings float32 back.

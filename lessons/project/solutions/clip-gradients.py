@@ -4,7 +4,7 @@ all arrays together?
 The norm of all numbers, as if they were one long vector. Its square is the
 sum of `jnp.sum(g**2)` over `jax.tree.leaves(grads)`.
 
-Multiply every array with the same factor, `jnp.minimum(1.0, limit / norm)`.
+Multiply every array by the same factor, `jnp.minimum(1.0, limit / norm)`.
 For a norm of 0 the quotient is infinite, and the minimum is 1 all the same.
 
 Learned: Clipping by the global norm shortens a gradient and keeps its

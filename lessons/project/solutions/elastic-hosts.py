@@ -6,8 +6,8 @@ Make the order of all rows first, and give each host its part of that order.
 `rows.seed(0).shuffle().repeat()` is an endless order that all hosts agree
 on. Slice it with `[host::hosts]`, and batch what is left.
 
-Learned: If the order is made before it is split among hosts, a run can go
-on with another number of hosts and still see each example once.
+Learned: If the order is made before it is split among hosts, a run can
+continue with another number of hosts and still see each example once.
 """
 
 import grain

@@ -1,5 +1,5 @@
 """Play the gap with two slots and requests of 1, 3 and 1 tokens. In which
-step does a slot stand empty while somebody waits?
+step is a slot empty while somebody waits?
 
 In step 2. A single free slot is enough to begin, so the question is not
 whether nobody runs, but whether fewer requests run than there are slots.

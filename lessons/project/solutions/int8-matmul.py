@@ -4,7 +4,7 @@ it. Which argument of `jnp.matmul` chooses the type of the sums?
 `preferred_element_type=jnp.int32` does. Then both scales bring the sums
 back, that of each row and that of each column.
 
-A row of zeros has the scale 0, and 0 / 0 is nan. Use 1 in its place.
+A row of zeros has the scale 0, and 0 / 0 is nan. Use 1 instead.
 
 Learned: An int8 matmul is exact in int32, and its only errors are those of
 rounding the two inputs.

@@ -1,5 +1,5 @@
 """Two steps of 0.1 and 0.3 seconds with the same tokens: how many tokens per
-second are that together? The mean of both rates is another number.
+second are that together? The mean of the two rates is a different number.
 
 Add up the tokens and the seconds of the steps that count, and divide once
 at the end.

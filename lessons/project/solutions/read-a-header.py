@@ -1,5 +1,5 @@
 """Go through every number in the file that the program uses. Which of them
-does it believe without a look, and what is the worst value of each?
+does it trust without a check, and what is the worst value of each?
 
 Begin with the length. The offsets count from the end of the header, which
 is at 8 + length, so check that the file is that long before you read it.
@@ -37,7 +37,7 @@ def tensors_of(data):
     for name, row in ordered:
         start, end = row["data_offsets"]
         if start < last or end > len(values):
-            raise ValueError(f"{name} overlaps, or lies outside of the file")
+            raise ValueError(f"{name} overlaps, or is outside the file")
         if end - start != SIZES[row["dtype"]] * math.prod(row["shape"]):
             raise ValueError(f"{name} has another size than its shape")
         tensors[name] = row["dtype"], tuple(row["shape"]), values[start:end]

@@ -8,7 +8,7 @@ out those that do not matter.
 as well.
 
 Learned: A position is worth something only together with the settings that
-give it a meaning, so a program compares them before it goes on.
+give it a meaning, so a program compares them before it continues.
 """
 
 import json

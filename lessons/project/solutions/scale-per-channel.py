@@ -4,7 +4,7 @@ maximum of, and along which axes?
 `jnp.max(jnp.abs(weight), axis=axes, keepdims=True)` keeps axes of size 1,
 so that the scale broadcasts against the weight.
 
-`astype(jnp.int8)` cuts off what is behind the point, so round first. Where
+`astype(jnp.int8)` drops the digits after the point, so round first. Where
 the largest number is 0, use any other scale, with `jnp.where`.
 
 Learned: The axes that a matmul adds up share a scale, because then it can

@@ -1,10 +1,10 @@
-"""`if is_finite` fails inside of a jitted function. What chooses between two
+"""`if is_finite` fails inside a jitted function. What chooses between two
 arrays there?
 
 `jnp.where(is_finite, a, b)` does. Count the good steps first: one more
 where the gradients are finite, and 0 where they are not.
 
-There are three cases for the scale: half of it, twice of it, or as it was.
+There are three cases for the scale: half, double, or unchanged.
 Two calls of `jnp.where` are enough, one after the other.
 
 With `is_time = good_steps == GROWTH_STEPS`, the second one is

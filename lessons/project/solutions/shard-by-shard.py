@@ -5,7 +5,7 @@ It passes a tuple of slices, one for each axis, which fits the arguments of
 `file.read`.
 
 Devices with the same part ask for it one after the other. Keep what was
-read in a dictionary. A slice is no key before Python 3.12, but
+read in a dictionary. A slice can't be a key before Python 3.12, but
 `slice.indices(size)` gives three numbers that are.
 
 Learned: A callback by index lets a program load any sharding from any

@@ -1,7 +1,7 @@
-r"""`"1" in "model.layers.10.mlp"` is true. What stands around the number of a
+r"""`"1" in "model.layers.10.mlp"` is true. What is around the number of a
 layer in a name?
 
-There is `layers.` before it and a dot behind it. A pattern with `(\d+)`
+There is `layers.` before it and a dot after it. A pattern with `(\d+)`
 between the two finds the number, and nothing for arrays of no layer.
 
 With `found = re.search(r"layers\.(\d+)\.", name)`, add the file if

@@ -10,7 +10,7 @@ The step computes on the device, so bring the averages there first:
 
 The way back is `out_shardings`. Give it what `offload` returns.
 
-Learned: Where an array lies is a part of its sharding, so offload is a
+Learned: The memory of an array is a part of its sharding, so offload is a
 device_put at the beginning of a step and an output sharding at its end.
 """
 

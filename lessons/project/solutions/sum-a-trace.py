@@ -10,14 +10,14 @@ the event around it. Sort by start, and longer events first if they start
 together.
 
 Learned: Events of a trace are nested, so a sum by name needs the time that
-each spent outside of the events within it.
+each spent outside the events within it.
 """
 
 from collections import Counter
 
 
 def kind(name):
-    """Return a name without the number behind its last dot."""
+    """Return a name without the number after its last dot."""
     before, dot, number = name.rpartition(".")
     return before if dot and number.isdigit() else name
 

@@ -21,7 +21,7 @@ import numpy as np
 
 
 def top_p(logits, p):
-    """Return logits that are -inf outside of the smallest set of mass p."""
+    """Return logits that are -inf outside the smallest set of mass p."""
     probs = jax.nn.softmax(logits, axis=-1)
     down = -jnp.sort(-probs, axis=-1)
     before = jnp.cumsum(down, axis=-1) - down

@@ -7,7 +7,7 @@ i begins at i * length, one token before its first target.
 An array of all indices does it: the starts as a column, plus 0 to length
 as a row. By broadcasting the sum has a row of indices for each window.
 
-Learned: Windows that share one token at their border predict every token
+Learned: Windows that share one token at their boundary predict every token
 of a text once, so their mean loss counts each token equally.
 """
 

@@ -6,7 +6,7 @@ The part is (step - warmup) / (steps - warmup), and it must not grow beyond
 `0.5 * (1 + jnp.cos(jnp.pi * part))` is 1 at the beginning of the fall and
 0 at its end. While the rate rises, it is `peak * step / warmup`.
 
-Under `jax.jit` there is no `if`. Compute both, and choose with
+Under `jax.jit`, `if` can't see a value. Compute both, and choose with
 `jnp.where(step < warmup, rising, falling)`.
 
 Learned: A schedule is a function of the step count, so it becomes a part of

@@ -1,8 +1,8 @@
-"""How many windows has each chapter? With these numbers, which index is the
-first window of the third chapter?
+"""How many windows does each chapter have? With these numbers, which index
+is the first window of the third chapter?
 
-`np.cumsum` of the counts gives, for each chapter, the first index that lies
-behind it. Compute it once, in `__init__`.
+`np.cumsum` of the counts gives, for each chapter, the first index after
+it. Compute it once, in `__init__`.
 
 `np.searchsorted(self.ends, index, side="right")` is then the chapter of an
 index, because chapters without a window are skipped.

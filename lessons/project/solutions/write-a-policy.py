@@ -1,5 +1,5 @@
-"""How many elements has the result of a matmul? Each contracted axis is gone
-from both operands, and a batch axis is in the result once.
+"""How many elements does the result of a matmul have? Each contracted axis is
+gone from both operands, and a batch axis is in the result once.
 
 left.size / contracted is what the left operand brings, and right.size /
 (contracted * batch) is what the right one adds.

@@ -1,7 +1,7 @@
 """Count compilations in a debug report.
 
 `PT_XLA_DEBUG_LEVEL=1` prints a paragraph for each compilation. Below its
-title `Python Frame Triggered Execution:` stand the calls that led to it, the
+title `Python Frame Triggered Execution:` are the calls that led to it, the
 innermost first, and the first ones are usually in torch_xla itself.
 
 Return how many compilations each line of the user's own program caused, as

@@ -1,4 +1,4 @@
-"""Port a program of 2021.
+"""Port a program from 2021.
 
 The function below trains a linear model the way it was done in 2021. It
 still has three old names. Change it so that it runs on torch_xla 2.9 without

@@ -33,7 +33,7 @@ ranks = [rows_of(rank, WORLD, ROWS, BATCH) for rank in range(WORLD)]
 
 steps = [len(rank) for rank in ranks]
 message = (
-    f"the ranks make {steps} steps, expected 6 each: 103 rows fill 6 global"
+    f"the ranks take {steps} steps, expected 6 each: 103 rows fill 6 global"
     " batches of 16, and a rank with more steps would wait for ever"
 )
 assert steps == [6] * WORLD, message

@@ -1,5 +1,5 @@
 """Split the report into paragraphs first: each begins with the words
-`Compilation Cause`, and what stands before the first of them has no frames.
+`Compilation Cause`, and what comes before the first of them has no frames.
 
 A frame looks like `name (/path/to/file.py:31)`. The regular expression
 `r"\\((\\S+):(\\d+)\\)"` finds its path and its line.

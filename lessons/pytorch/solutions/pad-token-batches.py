@@ -1,5 +1,5 @@
 """Make the tensors with `length` columns from the start, filled with what
-belongs into the padding: `torch.full((rows, length), -100)` for the labels.
+belongs in the padding: `torch.full((rows, length), -100)` for the labels.
 
 Truncate each sentence with `sentence[:length]` before you write it into its
 row.

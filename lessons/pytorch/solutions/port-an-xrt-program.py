@@ -9,7 +9,7 @@ what to write instead.
 `torch_xla.device()` is the device of this process, and `torch_xla.sync()`
 ends a step.
 
-Learned: A program of 2021 needs three new names today:
+Learned: A program from 2021 needs three new names today:
 `torch_xla.device()`, `torch_xla.sync()`, and the rank and world size from
 `xr`.
 """

@@ -7,8 +7,8 @@ are the negative logarithm of that, to base 10, rounded down.
 
 An error of 0 gives 16 digits, the most that float64 has. Return 0 if the
 error is larger than 1, and also if `found` has a nan or an inf. If the
-shapes differ, raise ValueError, because NumPy would repeat the smaller
-array without a word.
+shapes differ, raise ValueError, because NumPy would silently repeat
+the smaller array.
 """
 
 import jax.numpy as jnp

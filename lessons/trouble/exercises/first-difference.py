@@ -66,7 +66,7 @@ expect(first_difference(other, run(5)), found, "the same, the other way")
 other = run(4)
 other[2]["layers"][0]["b"] = np.array([-0.0, 1.0], np.float32)
 found = first_difference(run(4), other)
-expect(found, (2, "['layers'][0]['b']"), "-0.0 in place of 0.0")
+expect(found, (2, "['layers'][0]['b']"), "-0.0 instead of 0.0")
 
 other = run(4)
 other[1]["step"] = np.int64(1)

@@ -59,7 +59,7 @@ expect({0: calm, 1: calm}, None, "no error")
 expect(dead, (0, dead[0]), "the same error on four hosts")
 expect({**dead, 1: f"{calm}\n{FULL}\n{dead[1]}"}, (1, FULL), "a full disk")
 warned = FULL.replace("E1121", "W1121")
-expect({**dead, 1: warned}, (0, dead[0]), "a warning is no error")
+expect({**dead, 1: warned}, (0, dead[0]), "a warning is not an error")
 logs = {**dead, 1: FULL, 2: TRACEBACK + DIED}
 missing = "FileNotFoundError: [Errno 2] gs://data/part-17"
 expect(logs, (2, missing), "a traceback after step 400, and a full disk")

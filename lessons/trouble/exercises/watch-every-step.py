@@ -3,7 +3,7 @@
 `train` calls `step(state, batch)` for each batch and returns the last
 state. Make it watch the steps with `faulthandler`: if a single step takes
 longer than `limit_s` seconds, the stack is written to `file`, and the
-program goes on.
+program continues.
 
 A long run of short steps must write nothing. Neither may whatever comes
 after the training, also if a step has raised an error.
@@ -90,9 +90,9 @@ seen = []
 state, text, runs = written(quick_step, range(6), limit_s=600)
 assert state == 15, f"the last state: found {state}, expected 15"
 fresh = len({*seen} - {0})
-message = f"6 steps: found a limit set anew before {fresh} of them"
+message = f"6 steps: found a new limit set before {fresh} of them"
 assert fresh == 6, f"{message}, expected 6: it is a limit for each step"
-message = "after the last step: found a timer that still runs"
+message = "after the last step: found a running timer"
 assert not runs, f"{message}, expected none"
 
 state, text, _ = written(slow_step, range(4), limit_s=0.5)
@@ -102,6 +102,6 @@ assert text.count("in slow_step") == 1, f"{message}, expected one stack"
 assert state == 6, f"the last state: found {state}, expected 6"
 
 _, _, runs = written(broken_step, range(2), limit_s=600)
-message = "after a step that raised an error: found a timer that still runs"
+message = "after a step that raised an error: found a running timer"
 assert not runs, f"{message}, expected none"
 print("one slow step, one stack, and the training went on")

@@ -7,7 +7,7 @@ array, for a state of any depth. Go through those of both states together.
 Bytes don't say which dtype and shape they had, so compare `array.dtype`,
 `array.shape` and `array.tobytes()`.
 
-Learned: Compare bits and not numbers to find where two runs part, because
+Learned: Compare bits and not numbers to find where two runs diverge, because
 the first difference says more than the largest.
 """
 

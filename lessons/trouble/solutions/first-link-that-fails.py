@@ -8,7 +8,7 @@ Some chips have no device node if `machine["nodes"] < machine["chips"]`.
 Without chips there are no nodes either, so ask for the chips first.
 
 Learned: Look at the links in a fixed order, because one that is missing
-makes those behind it look broken, too.
+makes those after it look broken, too.
 """
 
 KEEPS_OFF_THE_TPU = {

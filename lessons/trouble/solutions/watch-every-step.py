@@ -8,7 +8,7 @@ timer. Where do you call it, so that it also happens after an error?
 
 Put `try:` around the loop, and the call below `finally:`.
 
-Learned: A timer that is set anew before each step writes the stack of a
+Learned: A timer that is set again before each step writes the stack of a
 step that hangs, and nothing while all is well.
 """
 
