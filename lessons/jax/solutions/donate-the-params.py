@@ -3,7 +3,7 @@ afterwards.
 
 `jax.jit(step, donate_argnums=0)` lets the new parameters reuse the memory
 of the old ones. As a decorator in any JAX:
-`@functools.partial(jax.jit, donate_argnums=0)`. JAX 0.10 and newer take
+`@functools.partial(jax.jit, donate_argnums=0)`. JAX 0.8.1 and newer take
 `@jax.jit(donate_argnums=0)` as well.
 
 In `train`, unpack what `step` returns, and append `float(loss)`. A Python

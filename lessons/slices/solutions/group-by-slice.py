@@ -1,4 +1,4 @@
-"""Which devices belong into one row? A dictionary from the slice to a list of
+"""Which devices belong in one row? A dictionary from the slice to a list of
 ids collects them.
 
 `rows.setdefault(device.slice_index, []).append(device.id)` for every device,
