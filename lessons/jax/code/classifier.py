@@ -1,5 +1,7 @@
 """The classifier of "Train on every device", with its loss and step."""
 
+from functools import partial
+
 import jax
 import optax
 from flax import nnx
@@ -10,12 +12,11 @@ class Classifier(nnx.Module):
 
     def __init__(self, width, spec, rngs):
         """Create the layers, with two kernels sharded by `spec`."""
-        sharded = {"out_sharding": spec}
+        init = nnx.initializers.lecun_normal()
+        sharded = partial(init, out_sharding=spec)
         self.first = nnx.Linear(2, width, rngs=rngs)
-        self.hidden = nnx.Linear(
-            width, width, kernel_metadata=sharded, rngs=rngs
-        )
-        self.last = nnx.Linear(width, 3, kernel_metadata=sharded, rngs=rngs)
+        self.hidden = nnx.Linear(width, width, kernel_init=sharded, rngs=rngs)
+        self.last = nnx.Linear(width, 3, kernel_init=sharded, rngs=rngs)
 
     def __call__(self, x):
         """Return float32[b, 3] logits of float32[b, 2] points."""

@@ -7,7 +7,7 @@ For the resumed run, save the state and the iterator when the loop is
 done, and load both at the start if `checkpointer.latest` is not `None`.
 The schedule continues by itself, because the step is in the state.
 
-Learned: A training program that one keeps has a sharded model, a loss that
+Learned: A training program worth keeping has a sharded model, a loss that
 means something, and a test that it resumes to the last bit.
 """
 

@@ -1,5 +1,5 @@
-"""`kernel_metadata={"out_sharding": jax.P("data")}` shards the rows of the
-kernel that `nnx.Linear` creates.
+"""`nnx.Linear` takes a `kernel_init`. Give it `lecun_normal()`, with the
+argument `out_sharding=jax.P("data")` filled in by `partial`.
 
 Write the loss as a function of the model. `nnx.value_and_grad` of it
 returns the loss and gradients in the form that the optimizer takes.
@@ -10,6 +10,8 @@ only returns the loss. Put `@nnx.jit` above it.
 Learned: Sharding a layer is one argument when you create it, and the step
 that trains it stays as it is on one device.
 """
+
+from functools import partial
 
 import jax
 import numpy as np
@@ -24,9 +26,10 @@ class Regressor(nnx.Module):
 
     def __init__(self, width, rngs):
         self.first = nnx.Linear(8, width, use_bias=False, rngs=rngs)
-        sharded = {"out_sharding": jax.P("data")}
+        init = nnx.initializers.lecun_normal()
+        sharded = partial(init, out_sharding=jax.P("data"))
         self.second = nnx.Linear(
-            width, 1, use_bias=False, kernel_metadata=sharded, rngs=rngs
+            width, 1, use_bias=False, kernel_init=sharded, rngs=rngs
         )
 
     def __call__(self, x):
