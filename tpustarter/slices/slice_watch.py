@@ -230,7 +230,7 @@ def make_slice_document(seen: WatchedSlice) -> dict[str, object]:
 
 
 def find_slice_situation(hosts: Sequence[WatchedSliceHost]) -> Situation | None:
-    """Return the meaning of several hosts' numbers; None while no host has answered yet."""
+    """Return the meaning of several hosts' numbers; None while too few have answered."""
     rules, facts, names = read_situation_rules(SITUATIONS), collect_facts(hosts), _names(hosts)
     if situation := choose_situation(rules, facts, names):
         return situation
