@@ -68,6 +68,8 @@ class AnswerShape:
     def shorten(self, document: Mapping[str, object], command: str) -> str | None:
         """Return a document as JSON with shorter texts and lists; None if none is short enough."""
         note = f"ends of long texts and lists are left out; `{command}` prints all of it"
+        if chosen := document.get("shortened"):
+            note = f"{chosen}; {note}"
         for characters, entries in _SIZES:
             short = as_object(_cut(dict(document), characters, entries))
             text = json.dumps({**short, "shortened": note})

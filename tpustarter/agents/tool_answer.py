@@ -47,15 +47,15 @@ def make_answer(
     if not is_object(document):
         what = f"`tpustarter {shlex.join(words)}` printed no document, and ended with {code}"
         return make_error(words, Problem(what, detail=errors))
-    if "error" in document:
-        return ToolAnswer(output.decode("utf-8", "replace").strip(), is_error=True)
+    is_error, text = "error" in document, output.decode("utf-8", "replace").strip()
     try:
-        chosen = shape.choose(document)
+        chosen = document if is_error else shape.choose(document)
     except Problem as problem:
         return make_error(words, problem)
-    text = output.decode("utf-8", "replace").strip()
     text = text if chosen == document else json.dumps(chosen)
-    return ToolAnswer(text) if len(text) <= shape.characters else _shorten(chosen, words, shape)
+    if len(text) > shape.characters:
+        return _shorten(chosen, words, shape, is_error=is_error)
+    return ToolAnswer(text, is_error=is_error)
 
 
 def make_error(words: Sequence[str], problem: Problem) -> ToolAnswer:
@@ -64,9 +64,11 @@ def make_error(words: Sequence[str], problem: Problem) -> ToolAnswer:
     return ToolAnswer(run_document.format_json_line(fields), is_error=True)
 
 
-def _shorten(document: dict[str, object], words: Sequence[str], shape: AnswerShape) -> ToolAnswer:
+def _shorten(
+    document: dict[str, object], words: Sequence[str], shape: AnswerShape, *, is_error: bool
+) -> ToolAnswer:
     command = shlex.join(["tpustarter", *words]).removesuffix(" --")
     if text := shape.shorten(document, command):
-        return ToolAnswer(text)
+        return ToolAnswer(text, is_error=is_error)
     what = f"the answer has more than {shape.characters} characters without long texts and lists"
     return make_error(words, Problem(what, hint=f"ask for less, or run `{command}`"))

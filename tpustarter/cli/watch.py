@@ -129,6 +129,8 @@ def watch(
     if all_hosts:
         from tpustarter.cli.watch_all_hosts import SliceWatchOptions, watch_all_hosts
 
+        if ports:
+            raise click.UsageError("--port does not work with --all-hosts")
         options = SliceWatchOptions(
             python=python or "python3",
             seconds=seconds,

@@ -185,15 +185,19 @@ class SliceWatch:
             host.problem = told.problem
 
     def _end(self, ended: HostEnded) -> None:
-        host = self._hosts.get(ended.host or 0)
-        if ended.host is None and host is not None and len(self._hosts) > 1:
-            return
-        host = host or self._hosts.setdefault(ended.host or 0, _Host(ended.command.name))
-        has_finished = host.document is not None and ended.code == 0
-        if host.problem or has_finished or ended.ending is EndReason.STOPPED:
+        if ended.ending is EndReason.STOPPED:
             return
         tail = "; ".join(line for line in ended.tail[-2:] if line.strip())
-        host.problem = f"{ended.what}: {tail}" if tail else ended.what
+        what = f"{ended.what}: {tail}" if tail else ended.what
+        if ended.host is None and len(self._hosts) > 1:  # one command has started all of them
+            for one in self._hosts.values():
+                if ended.code != 0 and one.document is None and not one.problem:
+                    one.problem = what
+            return
+        host = self._hosts.setdefault(ended.host or 0, _Host(ended.command.name))
+        has_finished = host.document is not None and ended.code == 0
+        if not (host.problem or has_finished):
+            host.problem = what
 
     def _summarise(self, late_s: float) -> WatchedSlice:
         """Return a look; a host whose last answer is older than `late_s` is silent."""
@@ -226,7 +230,7 @@ def make_slice_document(seen: WatchedSlice) -> dict[str, object]:
 
 
 def find_slice_situation(hosts: Sequence[WatchedSliceHost]) -> Situation | None:
-    """Return the meaning of several hosts' numbers; None while no host has answered yet."""
+    """Return the meaning of several hosts' numbers; None while too few have answered."""
     rules, facts, names = read_situation_rules(SITUATIONS), collect_facts(hosts), _names(hosts)
     if situation := choose_situation(rules, facts, names):
         return situation

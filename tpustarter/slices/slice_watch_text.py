@@ -37,7 +37,7 @@ def render_slice(
     ]
     labels = [cut_text(text, width) for text in texts]
     title = f"{'host':<{NAME_WIDTH}}"
-    more = [f"{format_count(hidden, 'more host')}, busier than these"] if hidden else []
+    more = [_describe_hidden(hidden)] if hidden else []
     lines = [
         _title(seen),
         *render_table(devices, width, labels, title),
@@ -53,13 +53,21 @@ def render_slice(
     return [*lines, "", *reasons] if reasons and has_room else lines
 
 
-def _choose(hosts: tuple[WatchedSliceHost, ...], rows: int) -> tuple[list[WatchedSliceHost], int]:
-    """Return the hosts to show, in order, and the number of those that are left out."""
+def _choose(
+    hosts: tuple[WatchedSliceHost, ...], rows: int
+) -> tuple[list[WatchedSliceHost], list[WatchedSliceHost]]:
+    """Return the hosts to show, in order, and those that are left out."""
     if len(hosts) <= rows:
-        return [*hosts], 0
+        return [*hosts], []
     worst = sorted(hosts, key=lambda one: (one.problem is None, _least_duty(one)))
-    shown = sorted(worst[:rows], key=lambda one: one.host)
-    return shown, len(hosts) - len(shown)
+    return sorted(worst[:rows], key=lambda one: one.host), worst[rows:]
+
+
+def _describe_hidden(hidden: list[WatchedSliceHost]) -> str:
+    """Return the line on hosts that are left out, some of which may have a problem, too."""
+    count = format_count(len(hidden), "more host")
+    has_numbers = all(_least_duty(one) >= 0 for one in hidden)
+    return f"{count}, busier than these" if has_numbers else count
 
 
 def _least_duty(one: WatchedSliceHost) -> float:
@@ -85,7 +93,8 @@ def _reason(one: WatchedSliceHost) -> str:
 
 def _title(seen: WatchedSlice) -> str:
     found = [one.document.host for one in seen.hosts if one.document]
-    kind = next((f"TPU {one.generation}" for one in found if one.generation), "TPU")
+    generation = next((one.generation for one in found if one.generation), "")
+    kind = f"TPU {escape_text(generation)}" if generation else "TPU"
     chips = sum(one.chips for one in found)
     clock = seen.at.astimezone().strftime("%H:%M:%S")
     listed = [kind, format_count(len(seen.hosts), "host")]

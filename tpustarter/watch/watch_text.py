@@ -188,13 +188,14 @@ def _links(reading: TpuReading, width: int) -> list[str]:
         return [f"{count}, all healthy"]
     named = join_words((f"{one.name} ({one.problem} of 10)" for one in bad), most=LISTED)
     have = choose_plural(len(bad), "has a problem", "have problems")
-    return [cut_text(f"{len(bad)} of {count} {have}: {named}", width)]
+    return [cut_text(escape_text(f"{len(bad)} of {count} {have}: {named}"), width)]
 
 
 def render_meaning(situation: Situation | None, paint: Paint, width: int) -> list[str]:
     """Return a situation's sentence, what to do about it, and its lesson."""
     if situation is None:
         return []
-    sentence = [paint(line, "sentence") for line in wrap(situation.sentence, width=width)]
-    todo = wrap(situation.todo, width=width)
-    return [*sentence, *todo, f"read: `tpustarter learn {situation.lesson}`"]
+    text = escape_text(situation.sentence)  # libtpu, or another host, has written a part of it
+    sentence = [paint(line, "sentence") for line in wrap(text, width=width)]
+    todo = wrap(escape_text(situation.todo), width=width)
+    return [*sentence, *todo, f"read: `tpustarter learn {escape_text(situation.lesson)}`"]

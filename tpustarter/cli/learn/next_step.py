@@ -70,7 +70,8 @@ def print_end_of_run(lesson: Lesson, *, all_passed: bool) -> None:
     _say(end.headline)
     for sentence in end.still_open:
         echo_lines(wrap(escape_text(f"{sentence}."), "  "))
-    if needed := make_setup_finder()(lesson):
+    # With --python it may have run in one that the search for set-ups does not know.
+    if not all_passed and (needed := make_setup_finder()(lesson)):
         _say(format_commands(needed.describe_for_lesson()))
     if all_passed:
         if not end.is_done:  # a question or a task is open

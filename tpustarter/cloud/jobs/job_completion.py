@@ -105,9 +105,14 @@ def start_job(
         yield from job_start.start_job(job, environment)
     except Problem as problem:
         is_unreached = problem.code is ExitCode.BUSY and not job.is_cancelled
-        if not (is_unreached and job.record.again > 0):
+        # Without an archive, all workers were reached at the end, and the job was forgotten.
+        if not (is_unreached and job.record.again > 0 and job.record.archive.exists()):
             raise
-        if not job_end.query_preemption(client, job, clock):
+        is_pre_empted = job_end.query_preemption(client, job, clock)
+        if job.is_cancelled:  # while Google was asked; otherwise another TPU would be requested
+            problem.code = ExitCode.INTERRUPTED
+            raise
+        if not is_pre_empted:
             raise
         ended = replace(job.record, phase="ended", code=job_run.UNREACHED)
         job.record = job_records.save_job(ended)

@@ -65,10 +65,16 @@ def find_deletion_plan(client: OfferingClient, record: JobRecord) -> DeletionPla
     """Return the deletion plan for a job's TPU, or None if the TPU is gone.
 
     Raises:
-        Problem: Another TPU has its name now.
+        Problem: Another TPU has its name now, or Google could not reach its zone.
     """
     queued, nodes = client.resources(record.zone)
     plans = removal.find_deletion_plans(queued.items, nodes.items, record.tpu)
+    if not plans and record.zone in (*queued.unreachable, *nodes.unreachable):
+        raise Problem(
+            f"Google could not reach `{record.zone}`, so `{record.tpu}` was not deleted",
+            hint="it may still be billed: `tpustarter tpu list` shows it",
+            code=ExitCode.INCONCLUSIVE,
+        )
     if not plans:
         return None
     (plan, *others) = plans

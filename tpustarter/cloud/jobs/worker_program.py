@@ -225,8 +225,9 @@ def create_environment(call: Fields, _: BinaryIO) -> None:
 
 def find_missing_packages(python: Path, packages: list[str]) -> list[str] | None:
     """Return the packages that an environment lacks, or None if its Python cannot be run."""
-    look = (
-        "import sys, importlib.util as u; print(*[n for n in sys.argv[1:] if not u.find_spec(n)])"
+    look = (  # vllm_tpu is a distribution, whose module has another name
+        "import sys, importlib.metadata as m, importlib.util as u; print(*[n for n in sys.argv[1:] "
+        "if not (u.find_spec(n) or any(m.distributions(name=n)))])"
     )
     try:
         done = subprocess.run([str(python), "-c", look, *packages], capture_output=True, check=True)

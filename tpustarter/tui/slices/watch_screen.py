@@ -117,6 +117,8 @@ does. Before anything runs, you see the commands that start that. **Enter** or *
     def on_events_arrived(self, message: EventsArrived) -> None:
         for seen in self._runner.take_events(message):
             self._seen = seen
+        if self._seen is None and not self._runner.is_busy:
+            self._say("It has ended without an answer. Press a to try again, or Esc to go back.")
         self._draw()
         self.refresh_bindings()
 
