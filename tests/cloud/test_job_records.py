@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from tests.cloud.test_job_calls import NODE
+from tests.support.fake_cloud import FakeClock
 from tpustarter.cloud.api import message_conversion
 from tpustarter.cloud.api.resources import QueuedResource, ResourceList, TpuNode
 from tpustarter.cloud.api.workers import Worker
@@ -165,14 +166,31 @@ def test_state_of_job_is_its_worst(
 
 
 class _Listing:
-    """Google, which lists one node."""
+    """Google, which lists these nodes, and has one request."""
 
-    def __init__(self, node: TpuNode) -> None:
-        self._items = (node,)
+    def __init__(self, *nodes: TpuNode, silent: str = "", state: str | None = None) -> None:
+        self._nodes = ResourceList(nodes, (silent,) if silent else ())
+        self._state = state
+
+    def of(self, _: str) -> _Listing:
+        """Return itself for each API."""
+        return self
 
     def resources(self, _: str) -> tuple[ResourceList[QueuedResource], ResourceList[TpuNode]]:
-        """List the node, and no request."""
-        return ResourceList(()), ResourceList(self._items)
+        """List the nodes, and no request."""
+        return ResourceList(()), self._nodes
+
+    def node(self, _: str, name: str) -> TpuNode | None:
+        """Return the node of this name."""
+        return next((one for one in self._nodes.items if one.name == name), None)
+
+    def queued_resource(self, zone: str, name: str) -> QueuedResource | None:
+        """Return the request, unless it was deleted."""
+        return self._state and QueuedResource("my-project", zone, name, self._state)
+
+
+def _job(record: job_records.JobRecord) -> TpuJob:
+    return TpuJob(record, [Worker(NODE, 0, "w0")], ConnectionSettings(None, ""))  # type: ignore[arg-type]
 
 
 def test_another_tpu_of_the_name_is_kept() -> None:
@@ -181,10 +199,29 @@ def test_another_tpu_of_the_name_is_kept() -> None:
     node = replace(NODE, created=created)
     mine = replace(RECORD, created=created.isoformat())
 
-    plan = job_end.find_deletion_plan(_Listing(node), mine)  # type: ignore[arg-type]
+    plan = job_end.find_deletion_plan(_Listing(node), _job(mine))  # type: ignore[arg-type]
     assert DeletionPlan("us-central1-b", "bert", None, (node,)) == plan
     with pytest.raises(Problem):
-        job_end.find_deletion_plan(_Listing(node), RECORD)  # type: ignore[arg-type]
+        job_end.find_deletion_plan(_Listing(node), _job(RECORD))  # type: ignore[arg-type]
+
+
+def test_tpu_of_silent_zone_is_not_gone() -> None:
+    """It may be there, and billed; a TPU that a whole list lacks is gone."""
+    silent = _Listing(silent="us-central1-b")
+    with pytest.raises(Problem):
+        job_end.find_deletion_plan(silent, _job(RECORD))  # type: ignore[arg-type]
+
+    assert job_end.find_deletion_plan(_Listing(), _job(RECORD)) is None  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("state", "expected"), [("SUSPENDED", True), ("DELETING", False), (None, False)]
+)
+def test_deleted_tpu_is_not_pre_empted(state: str | None, *, expected: bool) -> None:
+    """Otherwise another one would be asked for and paid, after somebody deleted the first."""
+    google, gone = _Listing(state=state), replace(DONE, state="gone", code=None)
+
+    assert expected == job_end.is_pre_empted(google, _job(RECORD), [gone], FakeClock())  # type: ignore[arg-type]
 
 
 def test_new_tpu_gets_the_same_job() -> None:
@@ -192,7 +229,7 @@ def test_new_tpu_gets_the_same_job() -> None:
     record = replace(RECORD, again=2, spent_usd=1.5)
     record.log_folder.mkdir(parents=True)
     record.archive.write_bytes(b"code")
-    job = TpuJob(record, [Worker(NODE, 0, "w0")], ConnectionSettings(None, ""))  # type: ignore[arg-type]
+    job = _job(record)
 
     job_end.move_job(job, [Worker(NODE, 0, "w0")])
 

@@ -199,7 +199,7 @@ def _end(
     if not record.give_back or job.is_cancelled:
         return
     job_end.require_safe_results(record, states, fetched)
-    plan = job_end.find_deletion_plan(client, record)
+    plan = job_end.find_deletion_plan(client, job)
     commands = tuple(plan.commands(project)) if plan else ()
     if job.is_cancelled:
         return
@@ -231,7 +231,7 @@ def recreate_tpu(
     """
     request = job_end.find_request(client, job)
     yield TpuRecreationStarted(job.record, job_end.describe_spending(job, clock.now()))
-    plan = job_end.find_deletion_plan(client, job.record)
+    plan = job_end.find_deletion_plan(client, job)
     if plan and not (yield from removal.carry_out_deletion(client, plan, clock)):
         name = job.record.tpu
         raise Problem(f"`{name}` is still listed by Google", code=ExitCode.INCONCLUSIVE)

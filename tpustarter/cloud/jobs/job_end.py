@@ -61,13 +61,14 @@ def _kept(record: JobRecord, why: str) -> Problem:
     )
 
 
-def find_deletion_plan(client: OfferingClient, record: JobRecord) -> DeletionPlan | None:
+def find_deletion_plan(client: OfferingClient, job: TpuJob) -> DeletionPlan | None:
     """Return the deletion plan for a job's TPU, or None if the TPU is gone.
 
     Raises:
-        Problem: Another TPU has its name now, or Google could not reach its zone.
+        Problem: Another TPU has its name now, or its API refuses, or its zone cannot be reached.
     """
-    queued, nodes = client.resources(record.zone)
+    record, api = job.record, job.workers[0].node.api
+    queued, nodes = client.of(api).resources(record.zone)
     plans = removal.find_deletion_plans(queued.items, nodes.items, record.tpu)
     if not plans and record.zone in (*queued.unreachable, *nodes.unreachable):
         raise Problem(
@@ -158,8 +159,6 @@ def is_pre_empted(
     is_gone = any(one.state == "gone" for one in states)
     if not is_gone and all(one.code == 0 or one.is_stopped for one in states):
         return False
-    if is_gone and job.workers[0].node.api != "compute":
-        return True
     is_killed = is_gone or any(one.code in KILLED_CODES for one in states)
     return query_preemption(client, job, clock, PREEMPTION_QUERIES if is_killed else 1)
 
@@ -177,13 +176,17 @@ def query_preemption(
 
 
 def _has_preemption(client: OfferingClient, job: TpuJob) -> bool:
-    """Return whether Google took one of a job's machines away since their creation.
+    """Return whether Google pre-empted one of a job's machines since their creation.
 
-    On Compute Engine somebody may have deleted them, or the time of a flex-start VM was over.
+    Otherwise somebody deleted them, or the time of a flex-start VM was over. In the Cloud TPU API
+    the request of a pre-empted TPU stays.
     """
     node = job.workers[0].node
     if node.api != "compute":
-        return any(job_run.explain_lost_worker(client, worker) for worker in job.workers)
+        if not any(job_run.explain_lost_worker(client, worker) for worker in job.workers):
+            return False
+        request = client.of(node.api).queued_resource(node.zone, node.queued_resource)
+        return request is not None and request.state != "DELETING"
     times = client.of(node.api).list_preemptions(node.zone)
     found = [times[one.host] for one in job.workers if one.host in times]
     return any(node.created is None or time >= node.created for time in found)
