@@ -94,7 +94,7 @@ LANES = (
         name="wheel",
         tries="what packaging can break: resources, no checkout around it, sdist, uvx; real shells",
         command=".ci/run wheel",
-        seconds=220,
+        seconds=60,
         is_prepared=True,
     ),
     Lane(
@@ -201,6 +201,6 @@ LANES = (
         name="suite",
         tries="the command of the README",
         command=PYTEST,
-        seconds=410,
+        seconds=270,
     ),
 )
