@@ -231,7 +231,7 @@ def test_tab_marks_next_block(tmp_path: Path) -> None:
 
 
 def test_next_frame_has_new_place_and_mark(tmp_path: Path) -> None:
-    """What a key changes is known before anything is painted, so it is seen at once."""
+    """The place and the mark are known before anything is painted, so both are seen at once."""
 
     async def journey() -> None:
         async with tutor(tmp_path, lessons={"far": FAR}) as pilot:

@@ -45,7 +45,7 @@ class Config:
     dtype: Any = jnp.float32
     """Of the matmuls and of the activations between them."""
     remat: bool = False
-    """Whether the backward pass computes the activations of a block again."""
+    """True if the backward pass computes the activations of a block again."""
     remat_policy: Callable[..., Any] | None = None
     """Which of them are kept all the same; None keeps none."""
     rules: Rules = Rules()

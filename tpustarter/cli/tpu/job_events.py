@@ -97,8 +97,9 @@ def follow_and_finish_job(
 
 
 def _recreate_tpu(client: OfferingClient, project: Project, job: TpuJob) -> None:
-    hint = f"`tpustarter tpu list` shows what is there of `{job.record.tpu}`; its job is not"
-    with end_wait_at_signals(f"{hint} running"):
+    tpu = job.record.tpu
+    hint = f"`tpustarter tpu list` shows what is there of `{tpu}`; its job is not running"
+    with end_wait_at_signals(hint):
         asking = job_completion.recreate_tpu(client, project, job, WallClock())
         _print_all(asking, _print_event)
 

@@ -25,7 +25,7 @@ class EnterAction(Enum):
 
 
 _LEAVES_OPEN = (EnterAction.NEXT_OPEN, EnterAction.EXERCISE, EnterAction.SET_UP)
-"""What Enter does at a lesson's end while a task or an exercise is open."""
+"""The actions of Enter at a lesson's end while a task or an exercise is open."""
 
 
 def choose_enter_action(page: LessonPage) -> EnterAction:

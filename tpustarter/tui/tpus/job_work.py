@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Generator, Iterator
 from dataclasses import dataclass
+from typing import TypeVar
 
 from tpustarter.cloud.api.api_client import OfferingClient
 from tpustarter.cloud.api.clock import Clock
@@ -28,6 +29,7 @@ from tpustarter.tui.explain.failed_run import LOG, FailedRun
 from tpustarter.tui.tpus.worker_output import WorkerBoard
 
 JobBoard = WorkerBoard[WorkerJobState]
+_Result = TypeVar("_Result")
 
 
 @dataclass(frozen=True)
@@ -124,7 +126,7 @@ def _start(
     while True:
         environment = make_worker_environment(job.record.profile)
         starting = job_completion.start_job(client, job, environment, clock)
-        if (yield from _record_setup(starting, board)):
+        if (yield from _record(starting, board)):
             return board
         board = yield from _recreate_tpu(client, subject, job, clock)
 
@@ -138,30 +140,18 @@ def _recreate_tpu(
     return board
 
 
-def _record_setup(
-    starting: Generator[StartEvent, None, bool], board: JobBoard
-) -> Generator[StartEvent, None, bool]:
-    """Put the output of the set-up on the board, and yield the other events."""
+def _record(
+    events: Generator[StartEvent | JobEvent, None, _Result], board: JobBoard
+) -> Generator[ScreenEvent, None, _Result]:
+    """Put the output and the states on the board, and yield the other events."""
     while True:
         try:
-            event = next(starting)
+            event = next(events)
         except StopIteration as end:
             return end.value
         if isinstance(event, SetupOutput):
             board.record_lines(event.worker, event.text.splitlines())
-        else:
-            yield event
-
-
-def _record(
-    following: Generator[JobEvent, None, int | None], board: JobBoard
-) -> Generator[ScreenEvent, None, int | None]:
-    """Put the output and the states on the board, and yield the other events."""
-    while True:
-        try:
-            event = next(following)
-        except StopIteration as end:
-            return end.value
+            continue
         if isinstance(event, WorkerLogLines):
             board.record_lines(event.worker, event.lines)
             continue
