@@ -93,7 +93,7 @@ def describe_state(state: WorkerJobState, now: datetime) -> str:
         return f"ended with {state.code}" + (f" after {took}" if took else "")
     if state.state == "running":
         took = _duration(state.began, now.timestamp())
-        return "runs" + (f" since {took}" if took else "")
+        return f"started {took} ago" if took else "runs"
     if state.state == "placed":
         return "has the folder, but the command was not started"
     if state.state == "gone":
