@@ -251,6 +251,15 @@ def test_eight_devices_in_a_row_fit_80_columns() -> None:
     assert "[:, 6993:7992]" in draw_as_text(long, 74)
 
 
+def test_two_boxes_too_wide_are_no_mesh() -> None:
+    """Then the parts are a list, which fits."""
+    parts = [[[n, n + 1], [0, 2], [0, 2]] for n in range(2)]
+    layout = mesh_of({"data": 2}, "P('data')", parts, [2, 2, 2])
+
+    assert "│[0:1, :, :]│[1:2, :, :]│" in draw_as_text(layout, 25)
+    assert "[0:1, 0:2, 0:2] on device 1" in draw_as_text(layout, 24)
+
+
 def test_axis_named_after_devices_is_not_repeated() -> None:
     """`devices 0` above `device 0` would; in another order they are not the same."""
     parts = [[[n, n + 1], [0, 2], [0, 2]] for n in range(4)]

@@ -116,6 +116,8 @@ def test_known_name_is_replaced_everywhere_in_any_case() -> None:
 
     assert "user-1 and user-1_x, not adam" == one.clean_text("ada and Ada_x, not adam")
     assert "xhost-1x" == one.clean_text("xMY-TPU-HOSTx")
+    assert "user-1 wrote" == cleaner(user="bo").clean_text("bo wrote")
+    assert "b wrote" == cleaner(user="b").clean_text("b wrote")
     assert "gs://bucket-1 of project-1" == one.clean_text("gs://my-lab-314-data of my-lab-314")
 
 

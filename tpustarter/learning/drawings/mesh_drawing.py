@@ -43,9 +43,9 @@ def draw_mesh(
         if not fitting or rows > MOST_ROWS:
             return []
         return _grid(boxes, fitting[0], labels, lambda number: f"{column_axis} {number}", beside)
-    while beside >= FEWEST_BESIDE and _width(beside, room) > width:
+    while _width(beside, room) > width:
         beside = math.ceil(beside / 2)
-        if beside == 1:
+        if beside < FEWEST_BESIDE:
             return []
     pad = 2 if _width(beside, room + 2) <= width else 0
     is_said = column_axis in ("device", "devices") and [*range(len(held))] == [
