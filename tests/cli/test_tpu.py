@@ -20,6 +20,7 @@ from tpustarter.cli.tpu.command import VERBS, tpu
 from tpustarter.cloud.api import tpu_client
 from tpustarter.cloud.api.tpu_client import TpuClient
 from tpustarter.cloud.billing import ledger
+from tpustarter.cloud.text import event_text
 from tpustarter.cloud.trc import grant as trc_grant
 from tpustarter.cloud.trc.grant import Grant, GrantAllowance
 from tpustarter.core import state
@@ -186,6 +187,35 @@ def test_leftovers_are_shown_and_deleted(cloud: FakeCloud) -> None:
         last.exit_code,
         last.stdout,
     )
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("delete", "bert"),
+        ("show", "bert"),
+        ("stop", "bert"),
+        ("watch", "bert"),
+        ("run", "bert", "--", "true"),
+    ],
+)
+def test_unreached_zone_leaves_absence_unknown(cloud: FakeCloud, words: tuple[str, ...]) -> None:
+    """A TPU there may be billed, so nothing says that there is none."""
+    cloud.unreachable = ["us-west4-a"]
+    problem = problem_of(run(*words))
+
+    assert ExitCode.INCONCLUSIVE == problem.code
+    assert "us-west4-a" in problem.summary
+
+
+def test_unreached_zone_leaves_leftovers_unknown(cloud: FakeCloud) -> None:
+    """It is named, and that no quota is taken up is not said."""
+    cloud.unreachable = ["us-west4-a"]
+    done = run("delete", "--leftovers", "--yes")
+
+    assert 0 == done.exit_code
+    assert "us-west4-a" in done.stdout
+    assert event_text.describe_no_leftovers(is_rest=False) not in done.stdout
 
 
 @pytest.mark.parametrize(

@@ -115,7 +115,7 @@ def show_command(
         seen = inventory.fetch_overview(make_google_client(where), WallClock(), zone_name)
         rows = inventory.find_rows(seen.rows, name)
         if not rows:
-            raise removal.make_missing_tpu_problem(escape_text(name))
+            raise removal.make_missing_tpu_problem(name, seen.unreachable)
         _print(seen, tuple(rows), as_json=as_json, whole=True)
 
 
@@ -209,5 +209,4 @@ def _summary(seen: ProjectOverview) -> Iterator[str]:
     for path in ledger.list_unreadable_files():
         yield from wrap(escape_text(event_text.format_unreadable_warning(format_path(path))))
     if seen.unreachable:
-        zones = ", ".join(map(escape_text, seen.unreachable))
-        yield from wrap(f"Google could not reach {zones}, so what is there is not in this list.")
+        yield from wrap(escape_text(event_text.describe_unreachable(seen.unreachable)))

@@ -100,10 +100,10 @@ def _send(
 
 
 def _find(client: ProjectClient, name: str, zone: str | None, api: Api | None) -> TpuNode:
-    listed = client.nodes(zone or EVERY_ZONE).items
-    nodes = [node for node in listed if node.name == name and api in (None, node.api)]
+    listed = client.nodes(zone or EVERY_ZONE)
+    nodes = [node for node in listed.items if node.name == name and api in (None, node.api)]
     if not nodes:
-        raise removal.make_missing_tpu_problem(escape_text(name))
+        raise removal.make_missing_tpu_problem(name, listed.unreachable)
     if len(nodes) > 1:
         places: list[tuple[str, Api]] = [(node.zone, node.api) for node in nodes]
         raise api_choice.make_ambiguity_problem(name, places, takes_api=True)

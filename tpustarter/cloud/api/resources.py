@@ -87,3 +87,10 @@ class ResourceList(Generic[_Item]):
     items: tuple[_Item, ...]
     unreachable: tuple[str, ...] = ()
     """Zones that Google's service could not reach, and whose resources `items` lacks."""
+
+
+def list_unreachable(
+    queued: ResourceList[QueuedResource], nodes: ResourceList[TpuNode]
+) -> tuple[str, ...]:
+    """Return the zones that are missing in either list."""
+    return tuple(dict.fromkeys((*queued.unreachable, *nodes.unreachable)))

@@ -29,6 +29,7 @@ from tpustarter.cloud.delete.withdrawal import (
 )
 from tpustarter.core.problem import ExitCode, Problem
 from tpustarter.machine import tpus
+from tpustarter.text.terminal import escape_text
 
 UNDELETABLE = ("PROVISIONING", "CREATING", "SUSPENDING")
 """Queued resource states in which Google refuses deletion."""
@@ -283,10 +284,18 @@ def _chips(name: str) -> int:
         return 0
 
 
-def make_missing_tpu_problem(name: str) -> Problem:
-    """Return the Problem for a name that no resource has."""
+def make_missing_tpu_problem(name: str, unreachable: Sequence[str] = ()) -> Problem:
+    """Return the Problem for a name that no resource has, as far as Google was reached."""
+    shown = escape_text(name)
+    if unreachable:
+        zones = escape_text(", ".join(unreachable))
+        return Problem(
+            f"Google lists nothing called `{shown}`, but it could not reach {zones}",
+            hint="try again later: what is there may be billed",
+            code=ExitCode.INCONCLUSIVE,
+        )
     return Problem(
-        f"there is no TPU and no request called `{name}`",
+        f"there is no TPU and no request called `{shown}`",
         hint="`tpustarter tpu list` shows what exists in every zone",
         code=ExitCode.USAGE,
     )

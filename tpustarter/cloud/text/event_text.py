@@ -6,7 +6,7 @@ terminal.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from datetime import datetime
 
 from tpustarter.cloud.api import api_choice, compute_requests, resource_states
@@ -117,6 +117,18 @@ def describe_others_leftovers(count: int) -> str:
         "them."
     )
     return phrases.choose_plural(count, one, many)
+
+
+def describe_no_leftovers(*, is_rest: bool) -> str:
+    """Return the sentence for no leftovers, or for none beside those just named."""
+    if is_rest:
+        return "Nothing else is left over, as far as Google lists it."
+    return "Nothing is left over, and no name or quota is taken up by an old request."
+
+
+def describe_unreachable(zones: Iterable[str]) -> str:
+    """Return the sentence on zones whose resources a list lacks."""
+    return f"Google could not reach {', '.join(zones)}, so what is there is not in this list."
 
 
 def describe_error(row: ListedTpu) -> tuple[str, tuple[str, ...]]:
