@@ -30,7 +30,7 @@ from tpustarter.slices.slice_watch import (
     prepare_watch,
 )
 from tpustarter.slices.slice_watch_text import render_slice
-from tpustarter.slices.starting.launch_request import HostCommand
+from tpustarter.slices.starting.launch_request import HostCommand, keep_archive
 from tpustarter.watch.reading import DeviceReading, LinkReading
 from tpustarter.watch.situations import Situation, read_situation_rules
 from tpustarter.watch.watch_document import (
@@ -143,6 +143,28 @@ def test_watching_needs_no_free_node_of_slurm() -> None:
     (command,) = prepare_watch(engine, once=True, seconds=2)
 
     assert {"--overlap", "--partition=tpu"} <= {*command.words}
+
+
+def test_prepared_watch_stays_as_shown() -> None:
+    """Another one, prepared before it starts, has a zip of its own; the same one shares it."""
+    engine = Engine(name="slurm", options={})
+    (first,) = prepare_watch(engine, once=False, seconds=2)
+    assert first.archive is not None
+    before = first.archive.read_bytes()
+    (other,) = prepare_watch(engine, once=True, seconds=2)
+    (same,) = prepare_watch(engine, once=False, seconds=2)
+
+    assert before == first.archive.read_bytes()
+    assert first.archive == same.archive != other.archive
+
+
+def test_old_zips_of_hosts_are_deleted() -> None:
+    """Those of the last days stay, because a command that was copied names them."""
+    old, recent = (keep_archive("watch-all-hosts", data) for data in (b"old", b"recent"))
+    os.utime(old, (0, 0))
+    keep_archive("watch-all-hosts", b"new")
+
+    assert (False, True) == (old.exists(), recent.exists())
 
 
 def make_host(number: int, duty: float | None = 98, **more: Any) -> WatchedSliceHost:

@@ -11,6 +11,7 @@ worst link score, and least, largest and spread of the hosts' mean memory and du
 from __future__ import annotations
 
 import importlib
+import io
 import json
 import math
 import time
@@ -25,7 +26,6 @@ from typing import Literal
 
 import msgspec
 
-from tpustarter.core import locations
 from tpustarter.core.problem import ExitCode
 from tpustarter.slices.remote_slice_check import Engine
 from tpustarter.slices.starting.launch_request import (
@@ -34,6 +34,7 @@ from tpustarter.slices.starting.launch_request import (
     HostEnded,
     LaunchRequest,
     StartEvent,
+    keep_archive,
 )
 from tpustarter.slices.starting.running_commands import RunningCommands
 from tpustarter.text.phrases import choose_plural, format_duration, join_words
@@ -49,8 +50,6 @@ from tpustarter.watch.situations import (
 )
 from tpustarter.watch.watch_document import SCHEMA, WatchDocument, WatchTool
 
-ARCHIVE = "watch-all-hosts.pyz"
-"""File name of the hosts' zip in the state folder, where a pasted command finds it."""
 PROGRAM = Path(__file__).with_name("starting") / "programs" / "watch_host.py"
 SITUATIONS = Path(__file__).with_name("watch_situations.yml")
 ENGINES = ("gcloud", "ssh", "slurm", "mpi")
@@ -92,18 +91,18 @@ def prepare_watch(engine: Engine, *, once: bool, seconds: float) -> tuple[HostCo
     Raises:
         Problem: The engine lacks something, such as the host names.
     """
-    path = locations.make_state_folder() / ARCHIVE
-    with locations.convert_write_errors(path), zipfile.ZipFile(path, "w") as archive:
-        archive.writestr("__main__.py", PROGRAM.read_bytes())
-        archive.writestr("request.json", json.dumps({"once": once, "seconds": seconds}))
-    locations.chown_to_caller(path)
+    stream = io.BytesIO()
+    with zipfile.ZipFile(stream, "w") as archive:
+        archive.writestr(zipfile.ZipInfo("__main__.py"), PROGRAM.read_bytes())
+        request = json.dumps({"once": once, "seconds": seconds})
+        archive.writestr(zipfile.ZipInfo("request.json"), request)
     module = importlib.import_module(f"tpustarter.slices.starting.{engine.name}_launcher")
     options = dict(engine.options)
     if engine.name == "slurm":  # the program that is watched has the nodes of the allocation
         options["slurm"] = f"--overlap {options.get('slurm', '')}".rstrip()
     return module.build_commands(
         LaunchRequest(
-            archive=path,
+            archive=keep_archive("watch-all-hosts", stream.getvalue()),
             python=engine.python,
             hosts=engine.hosts,
             count=engine.count,
