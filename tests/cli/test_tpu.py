@@ -189,6 +189,18 @@ def test_leftovers_are_shown_and_deleted(cloud: FakeCloud) -> None:
     )
 
 
+@pytest.mark.parametrize("words", [("list",), ("delete", "--leftovers"), ("delete", "bert")])
+def test_unanswered_request_is_not_somebody_elses(cloud: FakeCloud, words: tuple[str, ...]) -> None:
+    """Its answer was lost, so that this node may well be what was asked for from here."""
+    add_node(cloud, "bert", "PREEMPTED")
+    remember(TpuClient("my-project", channel=channel(cloud)), "bert")
+    ledger.update_ledger_entry(ledger.read_ledger()[0], "sent")
+    seen = " ".join(run(*words).stdout.split())
+
+    assert event_text.describe_owner(["unclear"]) in seen
+    assert event_text.describe_owner(["other"]) not in seen
+
+
 @pytest.mark.parametrize(
     "words",
     [

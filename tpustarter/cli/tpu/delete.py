@@ -146,12 +146,13 @@ def _find_leftovers(client: ProjectClient, zone: str, api: Api | None) -> list[D
 def _show_others(client: ProjectClient, others: list[DeletionPlan]) -> None:
     """Print leftovers that may be somebody else's, each with the command that deletes it."""
     now = WallClock().now()
-    for one in others:
-        click.echo(next(format_tpu_lines(inventory.make_tpu_row(one, client.project), now)))
+    rows = [inventory.make_tpu_row(one, client.project) for one in others]
+    for one, row in zip(others, rows, strict=True):
+        click.echo(next(format_tpu_lines(row, now)))
         name, zone = escape_text(one.name), escape_text(one.zone)
         command = f"tpustarter tpu delete {name} --zone {zone} --api {one.api}"
         click.echo(format_commands(f"{INDENT}{command}"))
-    echo_lines(wrap(event_text.describe_others_leftovers(len(others))))
+    echo_lines(wrap(event_text.describe_others_leftovers([row.owner for row in rows])))
 
 
 def _find(client: ProjectClient, name: str, zone: str, api: Api | None) -> list[DeletionPlan]:
@@ -183,7 +184,7 @@ def _show(client: ProjectClient, doomed: list[DeletionPlan], project: Project) -
         for line in format_tpu_lines(row, now):
             click.echo(line)
         if row.owner != "ours":
-            click.echo(f"{INDENT}it was not asked for from here, and may be somebody else's")
+            click.echo(f"{INDENT}it {event_text.describe_owner((row.owner,))}")
         names = ", ".join(escape_text(node.name) for node in one.nodes)
         click.echo(f"      goes with its nodes: {names}" if names else "      it has no nodes")
     click.echo("What is on their disks is lost.")

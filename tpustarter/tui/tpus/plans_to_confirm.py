@@ -68,7 +68,7 @@ def plan_leftovers(client: ProjectClient, clock: Clock, project: Project) -> Tpu
     doomed = found.ours
     silent = list_unreachable(queued, nodes)
     missing = escape_text(event_text.describe_unreachable(silent)) if silent else ""
-    others = _describe_others(found.others)
+    others = _describe_others(found.others, project)
     if not doomed:
         nothing = event_text.describe_no_leftovers(is_rest=bool(others or missing))
         return " ".join(filter(None, [others, missing, nothing]))
@@ -90,14 +90,15 @@ def plan_leftovers(client: ProjectClient, clock: Clock, project: Project) -> Tpu
     )
 
 
-def _describe_others(others: Sequence[DeletionPlan]) -> str:
+def _describe_others(others: Sequence[DeletionPlan], project: Project) -> str:
     """Return a sentence on leftovers that may be somebody else's, or "" if there are none."""
     if not others:
         return ""
     names = phrases.join_words([f"`{one.name}` in {one.zone}" for one in others], most=4)
     verb = phrases.choose_plural(len(others), "is", "are")
-    sentence = event_text.describe_others_leftovers(len(others))
-    return escape_text(f"Left over too {verb} {names}. {sentence}")
+    owners = [inventory.make_tpu_row(one, project.name).owner for one in others]
+    sentence = event_text.describe_others_leftovers(owners)
+    return escape_text(f"{names} {verb} left over too. {sentence}")
 
 
 def plan_stop_or_start(
