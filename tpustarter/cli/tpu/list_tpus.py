@@ -202,10 +202,10 @@ def _summary(seen: ProjectOverview) -> Iterator[str]:
         count = len(seen.leftovers)
         subject = phrases.format_count(count, "leftover takes up its", "leftovers take up their")
         yield format_commands(f"{subject} name and quota: tpustarter tpu delete --leftovers")
-    if owners := [row.owner for row in seen.others_leftovers]:
+    if others := seen.others_leftovers:
         many = "leftovers take up their"
-        subject = phrases.format_count(len(owners), "leftover takes up its", many)
-        told = event_text.describe_others_leftovers(owners)
+        subject = phrases.format_count(len(others), "leftover takes up its", many)
+        told = event_text.describe_others_leftovers([row.owner for row in others])
         yield from wrap(f"{subject} name and quota. {told}")
     for path in ledger.list_unreadable_files():
         yield from wrap(escape_text(event_text.format_unreadable_warning(format_path(path))))

@@ -96,8 +96,8 @@ def _describe_others(others: Sequence[DeletionPlan], project: Project) -> str:
         return ""
     names = phrases.join_words([f"`{one.name}` in {one.zone}" for one in others], most=4)
     verb = phrases.choose_plural(len(others), "is", "are")
-    owners = [inventory.make_tpu_row(one, project.name).owner for one in others]
-    sentence = event_text.describe_others_leftovers(owners)
+    rows = [inventory.make_tpu_row(one, project.name) for one in others]
+    sentence = event_text.describe_others_leftovers([row.owner for row in rows])
     return escape_text(f"{names} {verb} left over too. {sentence}")
 
 
