@@ -31,6 +31,7 @@ from tpustarter.slices.slice_watch import (
 )
 from tpustarter.slices.slice_watch_text import render_slice
 from tpustarter.slices.starting.launch_request import HostCommand, keep_archive
+from tpustarter.watch.missing_metrics import MissingMetrics
 from tpustarter.watch.reading import DeviceReading, LinkReading
 from tpustarter.watch.situations import Situation, read_situation_rules
 from tpustarter.watch.watch_document import (
@@ -176,6 +177,7 @@ def make_host(number: int, duty: float | None = 98, **more: Any) -> WatchedSlice
         DeviceReading(at, used, 32 * GIB, duty, throttle_score=more.get("throttle"))
         for at in range(4 if duty is not None else 0)
     )
+    missing = MissingMetrics(more.get("missing", "nothing-runs"), "why", "hint", "lesson", 3)
     own = Situation("busy", "busy", "todo", "source", "trouble/live-numbers")
     document = WatchDocument(
         schema="tpustarter.watch/1",
@@ -188,7 +190,7 @@ def make_host(number: int, duty: float | None = 98, **more: Any) -> WatchedSlice
         processes=(),
         sdk=SdkUse(None, None),
         situation=own if devices else None,
-        missing=None,
+        missing=None if devices else missing,
         exit_code=0,
     )
     return WatchedSliceHost(number, f"w-{number}", None, document)
@@ -200,6 +202,10 @@ CASES: dict[str, tuple[list[dict[str, Any]], str]] = {
     "host-throttled": ([{}, {"throttle": 3}], "host 1 is throttled"),
     "host-without-program": ([{}, {"duty": None}], "host 1, while 1 of 2 hosts works"),
     "host-idle": ([{}] * 3 + [{"duty": 0}] + [{}] * 4, "host 3 is idle while 7 of 8 hosts work"),
+    "host-without-numbers": (
+        [{}, {"duty": None, "missing": "container"}],
+        "what host 1 does is not known: why",
+    ),
     "host-silent": ([{}, {"problem": "no"}], "host 1 did not answer"),
     "nothing-runs": ([{"duty": None}] * 2, "any of 2 hosts"),
     "all-hosts-wait": ([{"duty": 0, "memory": 90}] * 2, "2 of 2 hosts hold their chips"),

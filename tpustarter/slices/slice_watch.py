@@ -4,8 +4,9 @@ Each host looks at its own TPU, with the tpustarter of its own Python; the comma
 there are those of `check --all-hosts`. A host that does not answer is named with its reason.
 
 Facts for `watch_situations.yml` are counts of hosts: `hosts`, `answered` and `silent`; `without` a
-program on the TPU, and those `with_metrics`; `idle`, `working` and `throttled`. The others are the
-worst link score, and least, largest and spread of the hosts' mean memory and duty cycle.
+program on the TPU, `unmeasured` for another reason, and those `with_metrics`; `idle`, `working` and
+`throttled`. The others are the worst link score, and least, largest and spread of the hosts' mean
+memory and duty cycle.
 """
 
 from __future__ import annotations
@@ -52,6 +53,8 @@ from tpustarter.watch.watch_document import SCHEMA, WatchDocument, WatchTool
 
 PROGRAM = Path(__file__).with_name("starting") / "programs" / "watch_host.py"
 SITUATIONS = Path(__file__).with_name("watch_situations.yml")
+NO_PROGRAM = "nothing-runs"
+"""Id of the reason in `missing.yml` that no program uses the TPU."""
 ENGINES = ("gcloud", "ssh", "slurm", "mpi")
 LATE_LOOKS, LATE_S = 3, 15.0
 """A host counts as silent after so many looks without an answer, and never before the seconds."""
@@ -250,6 +253,7 @@ def collect_facts(hosts: Sequence[WatchedSliceHost]) -> dict[str, float]:
         "hosts": len(hosts),
         "silent": sum(one.problem is not None for one in hosts),
         "without": len(_without(hosts)),
+        "unmeasured": len(_unmeasured(hosts)),
         "with_metrics": sum(bool(one.devices) for one in answered),
         "idle": sum(value < IDLE_PERCENT for value in duty.values()),
         "working": sum(value >= WORKING_PERCENT for value in duty.values()),
@@ -282,7 +286,17 @@ def _value(device: DeviceReading, name: Literal["duty", "memory"]) -> float | No
 
 
 def _without(hosts: Sequence[WatchedSliceHost]) -> list[int]:
-    return [one.host for one in hosts if one.document and not one.document.devices]
+    """Return the hosts on which no program uses the TPU."""
+    found = [(one, one.document.missing) for one in hosts if one.document]
+    return [one.host for one, missing in found if missing and missing.id == NO_PROGRAM]
+
+
+def _unmeasured(hosts: Sequence[WatchedSliceHost]) -> dict[int, str]:
+    """Return why other hosts have no numbers, so that what they do is unknown."""
+    found = [(one, one.document.missing) for one in hosts if one.document]
+    return {
+        one.host: missing.text for one, missing in found if missing and missing.id != NO_PROGRAM
+    }
 
 
 def _throttled(hosts: Sequence[WatchedSliceHost]) -> list[int]:
@@ -298,7 +312,7 @@ def _names(hosts: Sequence[WatchedSliceHost]) -> dict[str, str]:
     duty, memory = _values(hosts, "duty"), _values(hosts, "memory")
     idle = [host for host, value in duty.items() if value < IDLE_PERCENT]
     working = sum(value >= WORKING_PERCENT for value in duty.values())
-    throttled = _throttled(hosts)
+    throttled, unmeasured = _throttled(hosts), _unmeasured(hosts)
     links = [(one.host, link) for one in hosts if one.document for link in one.document.links]
     worst = max(links, key=lambda row: row[1].problem, default=None)
     return {
@@ -306,6 +320,9 @@ def _names(hosts: Sequence[WatchedSliceHost]) -> dict[str, str]:
         "idle_verb": choose_plural(len(idle), "is", "are"),
         "working_verb": choose_plural(working, "works", "work"),
         "without_names": _name_hosts(_without(hosts)),
+        "unmeasured_names": _name_hosts([*unmeasured]),
+        "unmeasured_verb": choose_plural(len(unmeasured), "does", "do"),
+        "unmeasured_why": next(iter(unmeasured.values()), ""),
         "silent_names": _name_hosts([one.host for one in hosts if one.problem]),
         "throttled_names": _name_hosts(throttled),
         "throttled_verb": choose_plural(len(throttled), "is", "are"),
