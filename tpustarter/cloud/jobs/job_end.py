@@ -166,11 +166,14 @@ def is_pre_empted(
 def query_preemption(
     client: OfferingClient, job: TpuJob, clock: Clock, queries: int = PREEMPTION_QUERIES
 ) -> bool:
-    """Ask Google, with pauses between the queries, whether a job's TPU was pre-empted."""
+    """Ask Google, with pauses between the queries, whether a job's TPU was pre-empted.
+
+    Returns False without an answer once the job's calls are cancelled.
+    """
     for number in range(queries):
         if number:
             clock.sleep(QUERY_PAUSE_S)
-        if _has_preemption(client, job):
+        if not job.is_cancelled and _has_preemption(client, job):
             return True
     return False
 

@@ -25,6 +25,7 @@ from tpustarter.cloud.jobs.worker_calls import (
     AnswerFrame,
     CallError,
     ConnectionSettings,
+    StopFlag,
     Task,
     WorkerDone,
     WorkerFields,
@@ -150,10 +151,18 @@ class TpuJob:
     record: JobRecord
     workers: Sequence[Worker]
     route: ConnectionSettings
-    is_cancelled: bool = False
-    """True once `cancel_calls` was called."""
+    _cancelling: StopFlag = field(default_factory=StopFlag)
     _tasks: list[WorkerTasks] = field(default_factory=list[WorkerTasks])
     _is_starting: bool = False
+
+    @property
+    def is_cancelled(self) -> bool:
+        """True once `cancel_calls` was called."""
+        return self._cancelling.is_set()
+
+    def wait(self, seconds: float) -> None:
+        """Wait for a number of seconds, or until `cancel_calls` is called."""
+        self._cancelling.wait(seconds)
 
     def cancel_calls(self) -> None:
         """End every call; commands on the workers keep running.
@@ -161,7 +170,8 @@ class TpuJob:
         While a command is being started, only a second call has an effect, because the start must
         find out on which workers it runs.
         """
-        is_second, self.is_cancelled = self.is_cancelled, True
+        is_second = self.is_cancelled
+        self._cancelling.set()
         for tasks in [*self._tasks] if is_second or not self._is_starting else ():
             tasks.stop()
 
