@@ -168,6 +168,12 @@ def describe_missing_packages(lesson: Lesson, here: LessonPythons) -> str:
     return f"The blocks of this lesson are skipped, because {lack.what}. {lack.hint}."
 
 
+def describe_need(lesson: Lesson, here: LessonPythons) -> str:
+    """Return sentences on what a lesson's blocks lack here; empty if they can run."""
+    needed = find_setup_for_lesson(lesson, here)
+    return needed.describe_for_lesson() if needed else describe_missing_packages(lesson, here)
+
+
 def _make_needed_setup(name: str, lessons: Sequence[Lesson], here: LessonPythons) -> NeededSetup:
     known = frameworks.FRAMEWORKS[name]
     python = next((python for python in here.pythons if python.has_framework(name)), None)
