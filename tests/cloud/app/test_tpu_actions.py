@@ -158,7 +158,7 @@ def test_leftovers_are_listed_and_deleted_together(cloud: FakeCloud, tmp_path: P
             await press(pilot, "escape")
             assert isinstance(pilot.app.screen, TpuListScreen)
             seen = text_of(await press(pilot, "l"))
-            assert "theirs in us-central1-b is left over too." in seen
+            assert "theirs in us-central1-b is left over." in seen
 
     run(journey)
 

@@ -98,7 +98,7 @@ def _describe_others(others: Sequence[DeletionPlan], project: Project) -> str:
     verb = phrases.choose_plural(len(others), "is", "are")
     rows = [inventory.make_tpu_row(one, project.name) for one in others]
     sentence = event_text.describe_others_leftovers([row.owner for row in rows])
-    return escape_text(f"{names} {verb} left over too. {sentence}")
+    return escape_text(f"{names} {verb} left over. {sentence}")
 
 
 def plan_stop_or_start(
