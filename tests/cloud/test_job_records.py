@@ -98,6 +98,20 @@ def test_folder_of_cut_start_is_removed() -> None:
     assert (False, True) == (cut.exists(), new.exists())
 
 
+@pytest.mark.parametrize("text", ["{", '{"jobs": {}}'])
+def test_damaged_list_takes_no_logs_along(text: str) -> None:
+    """The jobs whose records were in it may still run, and a log may be all that is left of one."""
+    folder = job_records.save_job(RECORD).log_folder
+    folder.mkdir(parents=True)
+    os.utime(folder, (0, 0))
+    state.find_state_path("jobs").write_text(text)
+    for id_ in ("bert-2", "bert-3"):
+        job_records.save_job(replace(RECORD, id=id_))
+
+    assert folder.exists()
+    assert 1 == len([*folder.parent.parent.glob("jobs.broken-*")])
+
+
 def test_worker_cannot_name_a_folder_elsewhere() -> None:
     """The name of a job that a worker knows becomes that of a folder here."""
     job_records.save_job(replace(RECORD, id="../../bert"))
