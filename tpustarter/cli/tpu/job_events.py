@@ -159,7 +159,7 @@ def _print_start(event: StartEvent) -> None:
                 click.echo(escape_text(f"{worker} | {line}"), err=True)
         case JobBegun(record, keepers):
             count = phrases.format_count(len(record.workers), "worker")
-            kept = phrases.join_words(keepers)
+            kept = escape_text(phrases.join_words(keepers))
             click.echo(f"{record.id} runs on {count}, kept by {kept}", err=True)
 
 
