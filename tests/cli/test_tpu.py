@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import date, datetime, timezone
 from pathlib import Path
 
@@ -12,6 +13,7 @@ import pytest
 from click.testing import CliRunner, Result
 from google.cloud import tpu_v2
 
+from tests.cloud.test_job_records import RECORD
 from tests.support.cloud_runs import remember
 from tests.support.damage import DAMAGES, damage
 from tests.support.fake_cloud import FakeClock, FakeCloud, Fault, channel, serving
@@ -20,6 +22,8 @@ from tpustarter.cli.tpu.command import VERBS, tpu
 from tpustarter.cloud.api import tpu_client
 from tpustarter.cloud.api.tpu_client import TpuClient
 from tpustarter.cloud.billing import ledger
+from tpustarter.cloud.jobs import job_records
+from tpustarter.cloud.jobs.job_records import JobLog
 from tpustarter.cloud.text import event_text
 from tpustarter.cloud.trc import grant as trc_grant
 from tpustarter.cloud.trc.grant import Grant, GrantAllowance
@@ -218,6 +222,27 @@ def test_unreached_zone_leaves_absence_unknown(cloud: FakeCloud, words: tuple[st
 
     assert ExitCode.INCONCLUSIVE == problem.code
     assert "us-west4-a" in problem.summary
+
+
+@pytest.mark.parametrize("words", [("logs", "-f", "bert"), ("stop", "bert")])
+def test_unreached_zone_leaves_job_unknown(cloud: FakeCloud, words: tuple[str, ...]) -> None:
+    """Its TPU may run it, and be billed: nothing says that it is gone, or ends well."""
+    cloud.unreachable = [ZONE]
+    record = job_records.save_job(replace(RECORD, zone=ZONE, phase="running"))
+    JobLog(record.logs[0]).close()
+    problem = problem_of(run("job", *words))
+
+    assert ExitCode.INCONCLUSIVE == problem.code
+    assert ZONE in problem.summary
+
+
+def test_list_of_jobs_names_unreached_zone(cloud: FakeCloud) -> None:
+    """Jobs on its TPUs, such as those that another machine started, are not in the list."""
+    cloud.unreachable = ["us-west4-a"]
+    done = run("job", "list")
+
+    assert 0 == done.exit_code
+    assert "us-west4-a" in done.output
 
 
 def test_unreached_zone_leaves_leftovers_unknown(cloud: FakeCloud) -> None:

@@ -151,6 +151,8 @@ class TpuJob:
     record: JobRecord
     workers: Sequence[Worker]
     route: ConnectionSettings
+    absence: Problem | None = None
+    """The reason why it has no workers: its TPU is gone, or could not be asked for."""
     _cancelling: StopFlag = field(default_factory=StopFlag)
     _tasks: list[WorkerTasks] = field(default_factory=list[WorkerTasks])
     _is_starting: bool = False
