@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 from dataclasses import replace
@@ -23,6 +24,8 @@ from tpustarter.cloud.jobs.job_connection import ListedJob
 from tpustarter.cloud.jobs.job_records import JobLog, JobRecord
 from tpustarter.cloud.jobs.job_run import TpuJob, WorkerJobState
 from tpustarter.cloud.jobs.worker_calls import ConnectionSettings
+from tpustarter.cloud.trc import grant as trc_grant
+from tpustarter.cloud.trc.grant import Grant, GrantAllowance
 from tpustarter.core import state
 from tpustarter.core.problem import Problem
 
@@ -236,6 +239,24 @@ def test_deleted_tpu_is_not_pre_empted(state: str | None, *, expected: bool) -> 
     google, gone = _Listing(state=state), replace(DONE, state="gone", code=None)
 
     assert expected == job_end.is_pre_empted(google, _job(RECORD), [gone], FakeClock())  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("zone", "days", "is_refused"),
+    [(NODE.zone, 1, True), (NODE.zone, 30, False), ("us-east5-a", 1, False)],
+    ids=["ended", "runs", "outside"],
+)
+def test_ended_grant_pays_no_new_tpu(zone: str, days: int, *, is_refused: bool) -> None:
+    """A job may run longer than the grant; whoever pays anyway is asked for nothing."""
+    now = datetime.now(timezone.utc)
+    start = now.date() - timedelta(days=2)
+    trc_grant.save_grant(Grant((GrantAllowance("v6e", 64, "spot", zone),), start, days))
+    tpu = tpu_request.parse_type("v6e-8")
+    request = TpuRequest("bert", tpu, NODE.zone, "", tier="spot", api="cloud-tpu")
+    node = replace(NODE, type="v6e-8", tier="spot")
+    job = TpuJob(RECORD, [Worker(node, 0, "w0")], _job(RECORD).route)
+    with pytest.raises(Problem) if is_refused else contextlib.nullcontext():
+        job_end.require_free_recreation(job, request, now)
 
 
 def test_new_tpu_gets_the_same_job() -> None:

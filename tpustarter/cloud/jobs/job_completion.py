@@ -233,6 +233,7 @@ def recreate_tpu(
         Problem: Google did not provide the TPU, or one of its workers cannot be reached.
     """
     request = job_end.find_request(client, job)
+    job_end.require_free_recreation(job, request, clock.now())
     yield TpuRecreationStarted(job.record, job_end.describe_spending(job, clock.now()))
     plan = job_end.find_deletion_plan(client, job)
     if plan and not (yield from removal.carry_out_deletion(client, plan, clock)):

@@ -148,6 +148,24 @@ def find_request(client: OfferingClient, job: TpuJob) -> TpuRequest:
     return request
 
 
+def require_free_recreation(job: TpuJob, request: TpuRequest, now: datetime) -> None:
+    """Raise Problem if a TPU that the TRC grant has a line for would be billed now.
+
+    A TPU outside the grant was paid for before the job, and its user has asked for more.
+    """
+    grant, node = trc_grant.load_grant(), job.workers[0].node
+    if grant is None or not trc_grant.is_resource_covered(grant, node):
+        return
+    judgement = trc_grant.judge_request(request, grant, None, now)
+    if not judgement.is_free:
+        raise Problem(
+            f"`{request.name}` is not asked for anew, because Google would bill it: "
+            f"{judgement.why}",
+            hint="`tpustarter tpu create` with `--outside-grant` makes one that you pay for",
+            code=ExitCode.USAGE,
+        )
+
+
 def is_pre_empted(
     client: OfferingClient, job: TpuJob, states: Sequence[WorkerJobState], clock: Clock
 ) -> bool:
