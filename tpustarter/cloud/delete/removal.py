@@ -177,8 +177,10 @@ def carry_out_deletion(
 
     Raises:
         CloudProblem: Google refused, unless because the resources were already gone.
+        Problem: Another resource has the name by now.
     """
     client = project.of(one.api)
+    _require_same_resource(client, one)
     is_added = _known(client.project, one) is None
     entry = find_or_add_entry(client.project, one)
     try:
@@ -198,6 +200,21 @@ def carry_out_deletion(
         return (yield from wait_until_gone(client, entry, clock))
     yield RequestMayExist(ledger.update_ledger_entry(entry, "deleting"), STILL_LISTED)
     return False
+
+
+def _require_same_resource(client: ApiClient, one: DeletionPlan) -> None:
+    """Raise Problem if another resource has a plan's name, as after hours at the question."""
+    if one.queued_resource:
+        seen, now = one.queued_resource, client.queued_resource(one.zone, one.name)
+    else:
+        seen, now = one.nodes[0], client.node(one.zone, one.name)
+    if now and now.created and seen.created and now.created != seen.created:
+        raise Problem(
+            f"`{escape_text(one.name)}` is another one by now, made at "
+            f"{now.created:%Y-%m-%d %H:%M} UTC, so nothing was deleted",
+            hint="`tpustarter tpu list` shows it",
+            code=ExitCode.INCONCLUSIVE,
+        )
 
 
 def _send(

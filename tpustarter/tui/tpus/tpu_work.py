@@ -16,7 +16,6 @@ from tpustarter.cloud.api import gcloud_commands, project_and_zone
 from tpustarter.cloud.api.api_client import ApiClient, OfferingClient, ProjectClient
 from tpustarter.cloud.api.clock import Clock
 from tpustarter.cloud.api.cloud_client import CloudClient
-from tpustarter.cloud.api.errors import CloudProblem
 from tpustarter.cloud.api.project_and_zone import Project
 from tpustarter.cloud.api.resources import QueuedResource, TpuNode, list_unreachable
 from tpustarter.cloud.billing import ledger
@@ -185,10 +184,10 @@ def make_deletion_work(doomed: Sequence[DeletionPlan], project: Project) -> TpuW
 
 
 def _delete(client: ProjectClient, one: DeletionPlan, clock: Clock) -> Generator[Event, None, bool]:
-    """Delete one of several; an error from Google must not prevent the other deletions."""
+    """Delete one of several; an error of one must not prevent the other deletions."""
     try:
         return (yield from removal.carry_out_deletion(client, one, clock))
-    except CloudProblem as problem:
+    except Problem as problem:
         yield RequestMayExist(
             removal.make_entry_for_foreign_tpu(client.project, one), problem.summary
         )
