@@ -26,7 +26,7 @@ from tests.support.fake_cloud import NEVER, SOON, Fault
 from tpustarter.cloud.api.errors import CloudProblem
 from tpustarter.cloud.billing import ledger
 from tpustarter.cloud.create.events import RequestMayExist
-from tpustarter.cloud.delete import removal
+from tpustarter.cloud.delete import removal, stop_and_start
 from tpustarter.cloud.delete.removal import DeletionPlan
 from tpustarter.core.problem import Problem
 
@@ -298,6 +298,20 @@ def test_deletion_takes_nothing_that_was_not_shown(cloud: ZonesCloud, kind: str)
         exhaust(removal.carry_out_deletion(WatchedClient(cloud), plan, cloud.clock))
     assert before.keys() == cloud.existing().keys()
     assert [] == ledger.read_ledger()
+
+
+def test_stop_ends_nothing_that_was_not_shown(cloud: ZonesCloud) -> None:
+    """What runs on another TPU VM of the name is somebody else's."""
+    full = node(cloud, "bert", "READY")
+    cloud.nodes[full].create_time = cloud.clock.now()
+    client = WatchedClient(cloud)
+    (shown,) = client.nodes().items
+    cloud.clock.sleep(3600)
+    cloud.nodes[full].create_time = cloud.clock.now()
+
+    with pytest.raises(Problem):
+        exhaust(stop_and_start.stop_or_start(client, "stop", shown, cloud.clock))
+    assert [] == cloud.called("StopNode")
 
 
 def test_multislice_is_deleted_with_its_nodes(cloud: ZonesCloud) -> None:

@@ -203,18 +203,12 @@ def carry_out_deletion(
 
 
 def _require_same_resource(client: ApiClient, one: DeletionPlan) -> None:
-    """Raise Problem if another resource has a plan's name, as after hours at the question."""
+    """Raise Problem if another resource has a plan's name by now."""
     if one.queued_resource:
-        seen, now = one.queued_resource, client.queued_resource(one.zone, one.name)
+        now = client.queued_resource(one.zone, one.name)
+        ownership.require_same_resource(one.queued_resource, now)
     else:
-        seen, now = one.nodes[0], client.node(one.zone, one.name)
-    if now and now.created and seen.created and now.created != seen.created:
-        raise Problem(
-            f"`{escape_text(one.name)}` is another one by now, made at "
-            f"{now.created:%Y-%m-%d %H:%M} UTC, so nothing was deleted",
-            hint="`tpustarter tpu list` shows it",
-            code=ExitCode.INCONCLUSIVE,
-        )
+        ownership.require_same_resource(one.nodes[0], client.node(one.zone, one.name))
 
 
 def _send(
