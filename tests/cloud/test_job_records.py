@@ -19,7 +19,7 @@ from tpustarter.cloud.api.workers import Worker
 from tpustarter.cloud.create import tpu_request
 from tpustarter.cloud.create.tpu_request import DataDisk, TpuRequest
 from tpustarter.cloud.delete.removal import DeletionPlan
-from tpustarter.cloud.jobs import job_end, job_records
+from tpustarter.cloud.jobs import job_end, job_records, job_run
 from tpustarter.cloud.jobs.job_connection import ListedJob
 from tpustarter.cloud.jobs.job_records import JobLog, JobRecord
 from tpustarter.cloud.jobs.job_run import TpuJob, WorkerJobState
@@ -239,6 +239,17 @@ def test_deleted_tpu_is_not_pre_empted(state: str | None, *, expected: bool) -> 
     google, gone = _Listing(state=state), replace(DONE, state="gone", code=None)
 
     assert expected == job_end.is_pre_empted(google, _job(RECORD), [gone], FakeClock())  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("state", "is_lost"), [("PREEMPTED", True), ("STOPPED", False), ("REPAIRING", False)]
+)
+def test_stopped_tpu_is_neither_lost_nor_pre_empted(state: str, *, is_lost: bool) -> None:
+    """Its results are on its disk: it would be deleted with it, and another one paid for."""
+    google, job = _Listing(replace(NODE, state=state), state="ACTIVE"), _job(RECORD)
+
+    assert is_lost == bool(job_run.explain_lost_worker(google, job.workers[0]))  # type: ignore[arg-type]
+    assert is_lost == job_end.query_preemption(google, job, FakeClock())  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(

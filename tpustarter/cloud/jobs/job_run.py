@@ -460,7 +460,10 @@ class _FollowTask:
 
 
 def explain_lost_worker(client: OfferingClient | None, worker: Worker) -> str:
-    """Return the reason, according to Google, why a worker will not come back; empty if it may."""
+    """Return the reason, according to Google, why a worker will not come back; empty if it may.
+
+    A TPU VM that somebody stopped has its disk, and may be started again.
+    """
     if client is None:
         return ""
     try:
@@ -472,7 +475,7 @@ def explain_lost_worker(client: OfferingClient | None, worker: Worker) -> str:
     if worker.node.instances and worker.host not in node.instances:
         return f"`{worker.host}` no longer exists"
     state = resource_states.find_state_meaning(node)
-    return f"`{node.name}` is {state.name}" if state.mark in ("bad", "act") else ""
+    return f"`{node.name}` is {state.name}" if state.mark == "bad" else ""
 
 
 def save_job_end(record: JobRecord, states: Sequence[WorkerJobState]) -> JobRecord:
