@@ -10,6 +10,7 @@ from datetime import datetime, timedelta, timezone
 from typing import Any
 
 import pytest
+from google.cloud import tpu_v2
 
 from tests.cloud.test_job_calls import NODE
 from tests.support.fake_cloud import FakeClock
@@ -185,9 +186,15 @@ def test_state_of_job_is_its_worst(
 class _Listing:
     """Google, which lists these nodes, and has one request."""
 
-    def __init__(self, *nodes: TpuNode, silent: str = "", state: str | None = None) -> None:
+    def __init__(
+        self,
+        *nodes: TpuNode,
+        silent: str = "",
+        state: str | None = None,
+        request: QueuedResource | None = None,
+    ) -> None:
         self._nodes = ResourceList(nodes, (silent,) if silent else ())
-        self._state = state
+        self._state, self._request = state, request
 
     def of(self, _: str) -> _Listing:
         """Return itself for each API."""
@@ -203,7 +210,9 @@ class _Listing:
 
     def queued_resource(self, zone: str, name: str) -> QueuedResource | None:
         """Return the request, unless it was deleted."""
-        return self._state and QueuedResource("my-project", zone, name, self._state)
+        return self._request or (
+            self._state and QueuedResource("my-project", zone, name, self._state)
+        )
 
 
 def _job(record: job_records.JobRecord) -> TpuJob:
@@ -239,6 +248,21 @@ def test_deleted_tpu_is_not_pre_empted(state: str | None, *, expected: bool) -> 
     google, gone = _Listing(state=state), replace(DONE, state="gone", code=None)
 
     assert expected == job_end.is_pre_empted(google, _job(RECORD), [gone], FakeClock())  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("initiator", ["USER", "SERVICE"])
+def test_node_deleted_by_user_is_no_preemption(initiator: str) -> None:
+    """Google suspends its request as after a pre-emption, and says who has caused that."""
+    states = tpu_v2.QueuedResourceState
+    state = states(state=states.State.SUSPENDED, state_initiator=states.StateInitiator[initiator])
+    name = "projects/my-project/locations/us-central1-b/queuedResources/bert"
+    request = message_conversion.parse_queued_resource(
+        tpu_v2.QueuedResource(name=name, state=state)
+    )
+    google = _Listing(request=request)
+
+    found = job_end.query_preemption(google, _job(RECORD), FakeClock())  # type: ignore[arg-type]
+    assert (initiator == "SERVICE") == found
 
 
 @pytest.mark.parametrize(

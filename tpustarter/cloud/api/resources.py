@@ -73,6 +73,8 @@ class QueuedResource:
     error: tuple[int, str] | None = None
     """The failure's gRPC code and text."""
     api: Api = "cloud-tpu"
+    is_by_user: bool = False
+    """True if the project's users, and not Google, caused a SUSPENDING or SUSPENDED state."""
     has_parts: bool = False
     """True if a template or workload policy created by this program belongs to it."""
 

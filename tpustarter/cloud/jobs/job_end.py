@@ -200,14 +200,14 @@ def _has_preemption(client: OfferingClient, job: TpuJob) -> bool:
     """Return whether Google pre-empted one of a job's machines since their creation.
 
     Otherwise somebody deleted them, or the time of a flex-start VM was over. In the Cloud TPU API
-    the request of a pre-empted TPU stays.
+    the request of a pre-empted TPU stays, as does that of a TPU whose node alone was deleted.
     """
     node = job.workers[0].node
     if node.api != "compute":
         if not any(job_run.explain_lost_worker(client, worker) for worker in job.workers):
             return False
         request = client.of(node.api).queued_resource(node.zone, node.queued_resource)
-        return request is not None and request.state != "DELETING"
+        return request is not None and request.state != "DELETING" and not request.is_by_user
     times = client.of(node.api).list_preemptions(node.zone)
     found = [times[one.host] for one in job.workers if one.host in times]
     return any(node.created is None or time >= node.created for time in found)
