@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import date, datetime, timezone
 from pathlib import Path
 
@@ -12,6 +13,7 @@ import pytest
 from click.testing import CliRunner, Result
 from google.cloud import tpu_v2
 
+from tests.cloud.test_job_records import RECORD
 from tests.support.cloud_runs import remember
 from tests.support.damage import DAMAGES, damage
 from tests.support.fake_cloud import FakeClock, FakeCloud, Fault, channel, serving
@@ -20,6 +22,9 @@ from tpustarter.cli.tpu.command import VERBS, tpu
 from tpustarter.cloud.api import tpu_client
 from tpustarter.cloud.api.tpu_client import TpuClient
 from tpustarter.cloud.billing import ledger
+from tpustarter.cloud.jobs import job_records
+from tpustarter.cloud.jobs.job_records import JobLog
+from tpustarter.cloud.text import event_text
 from tpustarter.cloud.trc import grant as trc_grant
 from tpustarter.cloud.trc.grant import Grant, GrantAllowance
 from tpustarter.core import state
@@ -186,6 +191,68 @@ def test_leftovers_are_shown_and_deleted(cloud: FakeCloud) -> None:
         last.exit_code,
         last.stdout,
     )
+
+
+@pytest.mark.parametrize("words", [("list",), ("delete", "--leftovers"), ("delete", "bert")])
+def test_unanswered_request_is_not_somebody_elses(cloud: FakeCloud, words: tuple[str, ...]) -> None:
+    """Its answer was lost, so that this node may well be what was asked for from here."""
+    add_node(cloud, "bert", "PREEMPTED")
+    remember(TpuClient("my-project", channel=channel(cloud)), "bert")
+    ledger.update_ledger_entry(ledger.read_ledger()[0], "sent")
+    seen = " ".join(run(*words).stdout.split())
+
+    assert event_text.describe_owner(["unclear"]) in seen
+    assert event_text.describe_owner(["other"]) not in seen
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("delete", "bert"),
+        ("show", "bert"),
+        ("stop", "bert"),
+        ("watch", "bert"),
+        ("run", "bert", "--", "true"),
+    ],
+)
+def test_unreached_zone_leaves_absence_unknown(cloud: FakeCloud, words: tuple[str, ...]) -> None:
+    """A TPU there may be billed, so nothing says that there is none."""
+    cloud.unreachable = ["us-west4-a"]
+    problem = problem_of(run(*words))
+
+    assert ExitCode.INCONCLUSIVE == problem.code
+    assert "us-west4-a" in problem.summary
+
+
+@pytest.mark.parametrize("words", [("logs", "-f", "bert"), ("stop", "bert")])
+def test_unreached_zone_leaves_job_unknown(cloud: FakeCloud, words: tuple[str, ...]) -> None:
+    """Its TPU may run it, and be billed: nothing says that it is gone, or ends well."""
+    cloud.unreachable = [ZONE]
+    record = job_records.save_job(replace(RECORD, zone=ZONE, phase="running"))
+    JobLog(record.logs[0]).close()
+    problem = problem_of(run("job", *words))
+
+    assert ExitCode.INCONCLUSIVE == problem.code
+    assert ZONE in problem.summary
+
+
+def test_list_of_jobs_names_unreached_zone(cloud: FakeCloud) -> None:
+    """Jobs on its TPUs, such as those that another machine started, are not in the list."""
+    cloud.unreachable = ["us-west4-a"]
+    done = run("job", "list")
+
+    assert 0 == done.exit_code
+    assert "us-west4-a" in done.output
+
+
+def test_unreached_zone_leaves_leftovers_unknown(cloud: FakeCloud) -> None:
+    """It is named, and that no quota is taken up is not said."""
+    cloud.unreachable = ["us-west4-a"]
+    done = run("delete", "--leftovers", "--yes")
+
+    assert 0 == done.exit_code
+    assert "us-west4-a" in done.stdout
+    assert event_text.describe_no_leftovers(is_rest=False) not in done.stdout
 
 
 @pytest.mark.parametrize(

@@ -21,6 +21,7 @@ from tests.support.metrics_server import gauges, hostile, serve
 from tests.support.processes import HANG_S
 from tests.support.terminal import terminal
 from tests.watch.test_situations import make_reading
+from tpustarter.core.problem import ExitCode
 from tpustarter.machine import host
 from tpustarter.slices.slice_watch import WatchedSlice
 from tpustarter.text.terminal import WIDTH
@@ -43,6 +44,23 @@ def port() -> Iterator[int]:
 def watched(*options: object) -> subprocess.CompletedProcess[str]:
     """Run the command."""
     return copies.run([*WATCH, *map(str, options)])
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["--once", "--wait", "5"],
+        ["--once", "--yes"],
+        ["--once", "--on", "w-0"],
+        ["--all-hosts", "--start", "ssh", "--on", "w-0", "--yes", "--wait", "5"],
+    ],
+)
+def test_option_without_effect_is_refused(words: list[str]) -> None:
+    """Whoever waits in vain for an effect would blame the hosts."""
+    done = watched(*words)
+
+    assert ExitCode.USAGE == done.returncode
+    assert "only works with" in done.stderr
 
 
 def test_schema_is_made_of_types(pytestconfig: pytest.Config) -> None:

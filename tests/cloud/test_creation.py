@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from datetime import timedelta
 
 import pytest
+from google.cloud import tpu_v2
 
 from tests.support.cloud_runs import (
     CAPACITY,
@@ -197,6 +198,16 @@ def test_late_failure_moves_to_next_zone(cloud: ZonesCloud, error: tuple[int, st
 
     assert f"RequestRefused {FIRST}" in told(seen)
     assert {(SECOND, "bert")} == cloud.ours() == in_ledger()
+
+
+def test_node_deleted_by_user_ends_creation(cloud: ZonesCloud) -> None:
+    """Its request looks as after a pre-emption, and no other zone is asked in its place."""
+    cloud.scripts[FIRST] = [((*SOON[:3], (150, "SUSPENDING"), (300, "SUSPENDED")), None)]
+    cloud.suspended_by = tpu_v2.QueuedResourceState.StateInitiator.USER
+    _, result = walk(cloud, everywhere())
+
+    assert isinstance(result, CloudProblem)
+    assert [FIRST] == requested(cloud)
 
 
 def test_foreign_deletion_ends_creation(cloud: ZonesCloud) -> None:

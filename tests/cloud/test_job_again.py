@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
+import threading
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +19,7 @@ from tests.support.cloud_runs import PROJECT, exhaust
 from tests.support.fake_compute import ZONE, FakeCompute, connect, serving
 from tests.support.fake_workers import cut, end_calls, ending_jobs, lay_workers, replace_workers
 from tests.support.processes import until
+from tpustarter.cli.tpu import job_events
 from tpustarter.cloud.api import compute_requests
 from tpustarter.cloud.api.compute_client import ComputeClient
 from tpustarter.cloud.api.compute_request_parsing import (
@@ -38,7 +41,7 @@ from tpustarter.cloud.jobs import (
 from tpustarter.cloud.jobs.job_connection import TypedConnection
 from tpustarter.cloud.jobs.job_run import TpuJob
 from tpustarter.cloud.jobs.job_start import JobRequest
-from tpustarter.core.problem import Problem
+from tpustarter.core.problem import ExitCode, Problem
 
 needs_tmux = pytest.mark.skipif(
     shutil.which("tmux") is None, reason="Without systemd a job needs tmux."
@@ -95,6 +98,10 @@ class Site:
     def waiting(self) -> int:
         """Return the number of programs that have come to their wait."""
         return len([*self.homes.glob("w*/tpustarter-jobs/*/code/waits")])
+
+    def count_queries(self) -> int:
+        """Return how often Google was asked for pre-emptions."""
+        return sum(path.endswith("/operations") for _, path, _ in self.compute.asked)
 
     def creations(self) -> list[Any]:
         """Return the bodies of all requests that created something."""
@@ -184,6 +191,23 @@ def test_deleted_tpu_is_not_made_again(site: Site, *, was_earlier: bool) -> None
 
     assert 255 == site.follow()
     assert before_s == len(site.creations())
+
+
+@needs_tmux
+def test_ctrl_c_ends_wait_for_preemption(site: Site) -> None:
+    """Google is asked for half a minute, which nobody who stops it should have to spend."""
+    site.lose(is_preemption=False)
+
+    def press() -> None:
+        until(lambda: site.count_queries() > 0, "the first query")
+        os.kill(os.getpid(), signal.SIGINT)
+
+    threading.Thread(target=press, daemon=True).start()
+    with pytest.raises(Problem) as caught:
+        job_events.follow_and_finish_job(site.client, PROJECT, site.job)
+
+    assert ExitCode.INTERRUPTED == caught.value.code
+    assert 1 == site.count_queries()
 
 
 def test_tpu_of_another_program_is_refused() -> None:

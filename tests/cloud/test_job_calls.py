@@ -237,19 +237,21 @@ def test_environment_is_made_once(far: Far, tmp_path: Path) -> None:
     ] == (far.home / "uv.log").read_text().splitlines()
 
 
+@pytest.mark.parametrize("code", [0, 3])
 @pytest.mark.parametrize("answer", ["", "hello\n", "tpustarter-job 1\nno json\n"])
-def test_answer_that_is_none_is_an_error(far: Far, answer: str) -> None:
-    """A worker without Python, or with something else in its place."""
-    far.program.write_text(f"#!/bin/sh\nprintf '{answer}'\nexit 3\n")
+def test_answer_that_is_none_is_an_error(far: Far, answer: str, code: int) -> None:
+    """A worker without Python, or with something else in its place; a job there would not run."""
+    far.program.write_text(f"#!/bin/sh\nprintf '{answer}'\nexit {code}\n")
 
     with pytest.raises(CallError):
         far.call("status")
 
 
-def test_broken_answer_is_no_end(far: Far) -> None:
+@pytest.mark.parametrize("code", [0, 255])
+def test_broken_answer_is_no_end(far: Far, code: int) -> None:
     """A frame that is cut off is not handed on."""
     head = json.dumps({"event": "log", "size": 10, "at": 0})
-    far.program.write_text(f"#!/bin/sh\nprintf 'tpustarter-job 1\\n{head}\\nabc'\nexit 255\n")
+    far.program.write_text(f"#!/bin/sh\nprintf 'tpustarter-job 1\\n{head}\\nabc'\nexit {code}\n")
 
     with pytest.raises(CallError):
         far.call("status")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 from dataclasses import replace
@@ -9,6 +10,7 @@ from datetime import datetime, timedelta, timezone
 from typing import Any
 
 import pytest
+from google.cloud import tpu_v2
 
 from tests.cloud.test_job_calls import NODE
 from tests.support.fake_cloud import FakeClock
@@ -18,11 +20,13 @@ from tpustarter.cloud.api.workers import Worker
 from tpustarter.cloud.create import tpu_request
 from tpustarter.cloud.create.tpu_request import DataDisk, TpuRequest
 from tpustarter.cloud.delete.removal import DeletionPlan
-from tpustarter.cloud.jobs import job_end, job_records
+from tpustarter.cloud.jobs import job_end, job_records, job_run
 from tpustarter.cloud.jobs.job_connection import ListedJob
 from tpustarter.cloud.jobs.job_records import JobLog, JobRecord
 from tpustarter.cloud.jobs.job_run import TpuJob, WorkerJobState
 from tpustarter.cloud.jobs.worker_calls import ConnectionSettings
+from tpustarter.cloud.trc import grant as trc_grant
+from tpustarter.cloud.trc.grant import Grant, GrantAllowance
 from tpustarter.core import state
 from tpustarter.core.problem import Problem
 
@@ -98,6 +102,20 @@ def test_folder_of_cut_start_is_removed() -> None:
     assert (False, True) == (cut.exists(), new.exists())
 
 
+@pytest.mark.parametrize("text", ["{", '{"jobs": {}}'])
+def test_damaged_list_takes_no_logs_along(text: str) -> None:
+    """The jobs whose records were in it may still run, and a log may be all that is left of one."""
+    folder = job_records.save_job(RECORD).log_folder
+    folder.mkdir(parents=True)
+    os.utime(folder, (0, 0))
+    state.find_state_path("jobs").write_text(text)
+    for id_ in ("bert-2", "bert-3"):
+        job_records.save_job(replace(RECORD, id=id_))
+
+    assert folder.exists()
+    assert 1 == len([*folder.parent.parent.glob("jobs.broken-*")])
+
+
 def test_worker_cannot_name_a_folder_elsewhere() -> None:
     """The name of a job that a worker knows becomes that of a folder here."""
     job_records.save_job(replace(RECORD, id="../../bert"))
@@ -168,9 +186,15 @@ def test_state_of_job_is_its_worst(
 class _Listing:
     """Google, which lists these nodes, and has one request."""
 
-    def __init__(self, *nodes: TpuNode, silent: str = "", state: str | None = None) -> None:
+    def __init__(
+        self,
+        *nodes: TpuNode,
+        silent: str = "",
+        state: str | None = None,
+        request: QueuedResource | None = None,
+    ) -> None:
         self._nodes = ResourceList(nodes, (silent,) if silent else ())
-        self._state = state
+        self._state, self._request = state, request
 
     def of(self, _: str) -> _Listing:
         """Return itself for each API."""
@@ -186,7 +210,9 @@ class _Listing:
 
     def queued_resource(self, zone: str, name: str) -> QueuedResource | None:
         """Return the request, unless it was deleted."""
-        return self._state and QueuedResource("my-project", zone, name, self._state)
+        return self._request or (
+            self._state and QueuedResource("my-project", zone, name, self._state)
+        )
 
 
 def _job(record: job_records.JobRecord) -> TpuJob:
@@ -222,6 +248,50 @@ def test_deleted_tpu_is_not_pre_empted(state: str | None, *, expected: bool) -> 
     google, gone = _Listing(state=state), replace(DONE, state="gone", code=None)
 
     assert expected == job_end.is_pre_empted(google, _job(RECORD), [gone], FakeClock())  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("initiator", ["USER", "SERVICE"])
+def test_node_deleted_by_user_is_no_preemption(initiator: str) -> None:
+    """Google suspends its request as after a pre-emption, and says who has caused that."""
+    states = tpu_v2.QueuedResourceState
+    state = states(state=states.State.SUSPENDED, state_initiator=states.StateInitiator[initiator])
+    name = "projects/my-project/locations/us-central1-b/queuedResources/bert"
+    request = message_conversion.parse_queued_resource(
+        tpu_v2.QueuedResource(name=name, state=state)
+    )
+    google = _Listing(request=request)
+
+    found = job_end.query_preemption(google, _job(RECORD), FakeClock())  # type: ignore[arg-type]
+    assert (initiator == "SERVICE") == found
+
+
+@pytest.mark.parametrize(
+    ("state", "is_lost"), [("PREEMPTED", True), ("STOPPED", False), ("REPAIRING", False)]
+)
+def test_stopped_tpu_is_neither_lost_nor_pre_empted(state: str, *, is_lost: bool) -> None:
+    """Its results are on its disk: it would be deleted with it, and another one paid for."""
+    google, job = _Listing(replace(NODE, state=state), state="ACTIVE"), _job(RECORD)
+
+    assert is_lost == bool(job_run.explain_lost_worker(google, job.workers[0]))  # type: ignore[arg-type]
+    assert is_lost == job_end.query_preemption(google, job, FakeClock())  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("zone", "days", "is_refused"),
+    [(NODE.zone, 1, True), (NODE.zone, 30, False), ("us-east5-a", 1, False)],
+    ids=["ended", "runs", "outside"],
+)
+def test_ended_grant_pays_no_new_tpu(zone: str, days: int, *, is_refused: bool) -> None:
+    """A job may run longer than the grant; whoever pays anyway is asked for nothing."""
+    now = datetime.now(timezone.utc)
+    start = now.date() - timedelta(days=2)
+    trc_grant.save_grant(Grant((GrantAllowance("v6e", 64, "spot", zone),), start, days))
+    tpu = tpu_request.parse_type("v6e-8")
+    request = TpuRequest("bert", tpu, NODE.zone, "", tier="spot", api="cloud-tpu")
+    node = replace(NODE, type="v6e-8", tier="spot")
+    job = TpuJob(RECORD, [Worker(node, 0, "w0")], _job(RECORD).route)
+    with pytest.raises(Problem) if is_refused else contextlib.nullcontext():
+        job_end.require_free_recreation(job, request, now)
 
 
 def test_new_tpu_gets_the_same_job() -> None:

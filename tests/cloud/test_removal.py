@@ -26,8 +26,9 @@ from tests.support.fake_cloud import NEVER, SOON, Fault
 from tpustarter.cloud.api.errors import CloudProblem
 from tpustarter.cloud.billing import ledger
 from tpustarter.cloud.create.events import RequestMayExist
-from tpustarter.cloud.delete import removal
+from tpustarter.cloud.delete import removal, stop_and_start
 from tpustarter.cloud.delete.removal import DeletionPlan
+from tpustarter.core.problem import Problem
 
 
 @pytest.fixture
@@ -274,6 +275,43 @@ def test_leftover_node_is_ours_by_ledger(
     found = leftovers(WatchedClient(cloud))
 
     assert (is_ours, not is_ours) == (bool(found.ours), bool(found.others))
+
+
+@pytest.mark.parametrize("kind", ["request", "node"])
+def test_deletion_takes_nothing_that_was_not_shown(cloud: ZonesCloud, kind: str) -> None:
+    """The question may be open for hours, in which the name becomes another TPU's."""
+    if kind == "request":
+        cloud.add_foreign(FIRST, "bert", ((0, "SUSPENDED"),))
+        plan = doomed(cloud)
+        cloud.made.clear()
+        cloud.clock.sleep(3600)
+        cloud.add_foreign(FIRST, "bert")
+    else:
+        full = node(cloud, "bert", "READY")
+        cloud.nodes[full].create_time = cloud.clock.now()
+        plan = doomed(cloud)
+        cloud.clock.sleep(3600)
+        cloud.nodes[full].create_time = cloud.clock.now()
+    before = cloud.existing()
+
+    with pytest.raises(Problem):
+        exhaust(removal.carry_out_deletion(WatchedClient(cloud), plan, cloud.clock))
+    assert before.keys() == cloud.existing().keys()
+    assert [] == ledger.read_ledger()
+
+
+def test_stop_ends_nothing_that_was_not_shown(cloud: ZonesCloud) -> None:
+    """What runs on another TPU VM of the name is somebody else's."""
+    full = node(cloud, "bert", "READY")
+    cloud.nodes[full].create_time = cloud.clock.now()
+    client = WatchedClient(cloud)
+    (shown,) = client.nodes().items
+    cloud.clock.sleep(3600)
+    cloud.nodes[full].create_time = cloud.clock.now()
+
+    with pytest.raises(Problem):
+        exhaust(stop_and_start.stop_or_start(client, "stop", shown, cloud.clock))
+    assert [] == cloud.called("StopNode")
 
 
 def test_multislice_is_deleted_with_its_nodes(cloud: ZonesCloud) -> None:

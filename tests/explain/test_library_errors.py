@@ -209,6 +209,9 @@ def explained(log: str) -> Explanation:
     ("frame", "expected"),
     [
         (TracebackFrame("/v/bin/vllm", 10, "<module>"), False),
+        (TracebackFrame("/v/bin/vllm", 10, "<module>", "sys.exit(main())"), False),
+        (TracebackFrame("/home/ada/bin/train", 3, "<module>", "step(x)"), True),
+        (TracebackFrame("/home/ada/bin/train", 9, "main", "step(x)"), True),
         (TracebackFrame("uvloop/loop.pyx", 1515, "run_until_complete"), False),
         (TracebackFrame("<string>", 261, "__init__"), False),
         (TracebackFrame("<string>", 1, "<module>"), True),

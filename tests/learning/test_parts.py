@@ -321,3 +321,12 @@ def test_linter_asks_for_one_hint(text: str, expected: bool, tmp_path: Path) -> 
     found = lesson_mistakes.lint_lessons([make_lesson(tmp_path, text)], set())
 
     assert expected == (not [one for one in found if "the task `turn`" in one])
+
+
+@pytest.mark.parametrize("odd", ["\f", "\u2028", "\x85", "\v", "\r"])
+def test_section_is_cut_at_lines_of_markdown(odd: str) -> None:
+    """Python splits at more characters than the parser, which would shift the section."""
+    text = f"# A\n\none{odd}two\n\n## B\n\nthree\n\n# C\n\nfour\n"
+
+    assert "## B\n\nthree\n\n" == markdown.find_section(text, "b")
+    assert "# C\n\nfour\n" == markdown.find_section(text, "c")

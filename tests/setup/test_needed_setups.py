@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ from tpustarter.setup.environment.needed_setups import (
     describe_missing_packages,
     find_needed_setups,
     find_setup_for_lesson,
+    read_lesson_pythons,
 )
 
 
@@ -24,7 +26,7 @@ def make(name: str, **needs: object) -> Lesson:
 def pythons(tmp_path: Path, *, on_tpu: bool = False, **versions: str) -> LessonPythons:
     """Return one Python with frameworks, and none without any."""
     python = Interpreter(tmp_path / "bin/python", "made", versions)
-    return LessonPythons((python,) if versions else (), on_tpu=on_tpu)
+    return read_lesson_pythons((python,) if versions else (), on_tpu=on_tpu)
 
 
 ANY, NEW = make("jax/any", framework="jax"), make("jax/new", jax="0.10")
@@ -96,6 +98,16 @@ def test_missing_packages_are_counted(tmp_path: Path) -> None:
     [needed] = find_needed_setups([NEW, PACKAGE], pythons(tmp_path, jax="0.10.2"))
 
     assert (("optax",), 1) == (needed.packages, needed.with_packages)
+
+
+def test_packages_are_read_only_once(tmp_path: Path) -> None:
+    """Screens ask for every path that is marked, and a shared disk can take seconds."""
+    site = tmp_path / "lib/python3.12/site-packages"
+    (site / "flax-0.12.0.dist-info").mkdir(parents=True)
+    here = pythons(tmp_path, jax="0.10.2")
+    shutil.rmtree(tmp_path / "lib")
+
+    assert ("optax",) == find_needed_setups([PACKAGE], here)[0].packages
 
 
 def test_only_blocked_lesson_has_a_setup(tmp_path: Path) -> None:

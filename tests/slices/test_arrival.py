@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import http.client
 import json
 import socket
@@ -65,6 +66,30 @@ def test_every_host_gets_the_answer() -> None:
     assert ["refused"] == [failure.reason for failure in failures]
     assert roster.is_complete
     assert answers == [{"goes_on": True, "code": 0, "missing": []}]
+
+
+def test_error_on_host_0_ends_all_hosts() -> None:
+    """Such as for records of another version: host 0 closes its port once each has an answer."""
+    port, answers = free_port(), list[Any]()
+
+    def arrive() -> None:
+        answers.append(arrival.send_host_facts(place(1, port), facts(1), 60, lambda _: None))
+
+    def lead() -> None:
+        with (
+            contextlib.suppress(KeyError),
+            arrival.receive_host_facts(place(0, port), facts(0), 60, ignore),
+        ):
+            raise KeyError("id")
+
+    threads = [threading.Thread(target=one, daemon=True) for one in (arrive, lead)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(HANG_S)
+
+    assert not any(thread.is_alive() for thread in threads)
+    assert [False] == [answer["goes_on"] for answer in answers]
 
 
 def test_unreachable_host_is_not_waited_for() -> None:

@@ -13,6 +13,8 @@ REFUSED = {
     "--hosts 2": "--hosts only works with --all-hosts",
     "--coordinator a:1": "--coordinator only works with --all-hosts",
     "--start ssh": "--start only works with --all-hosts",
+    "--wait 5": "--wait only works with --all-hosts",
+    "--yes": "--yes only works with --all-hosts",
     "--set zone=a": "--set only works with --all-hosts",
     "--all-hosts --framework torch_xla": "the checks of JAX alone",
     "--all-hosts --hosts 2 --host 2": "--host is 2, expected 0 to 1",

@@ -30,7 +30,8 @@ from tpustarter.slices.slice_watch import (
     prepare_watch,
 )
 from tpustarter.slices.slice_watch_text import render_slice
-from tpustarter.slices.starting.launch_request import HostCommand
+from tpustarter.slices.starting.launch_request import HostCommand, keep_archive
+from tpustarter.watch.missing_metrics import MissingMetrics
 from tpustarter.watch.reading import DeviceReading, LinkReading
 from tpustarter.watch.situations import Situation, read_situation_rules
 from tpustarter.watch.watch_document import (
@@ -145,6 +146,28 @@ def test_watching_needs_no_free_node_of_slurm() -> None:
     assert {"--overlap", "--partition=tpu"} <= {*command.words}
 
 
+def test_prepared_watch_stays_as_shown() -> None:
+    """Another one, prepared before it starts, has a zip of its own; the same one shares it."""
+    engine = Engine(name="slurm", options={})
+    (first,) = prepare_watch(engine, once=False, seconds=2)
+    assert first.archive is not None
+    before = first.archive.read_bytes()
+    (other,) = prepare_watch(engine, once=True, seconds=2)
+    (same,) = prepare_watch(engine, once=False, seconds=2)
+
+    assert before == first.archive.read_bytes()
+    assert first.archive == same.archive != other.archive
+
+
+def test_old_zips_of_hosts_are_deleted() -> None:
+    """Those of the last days stay, because a command that was copied names them."""
+    old, recent = (keep_archive("watch-all-hosts", data) for data in (b"old", b"recent"))
+    os.utime(old, (0, 0))
+    keep_archive("watch-all-hosts", b"new")
+
+    assert (False, True) == (old.exists(), recent.exists())
+
+
 def make_host(number: int, duty: float | None = 98, **more: Any) -> WatchedSliceHost:
     """Return a host of four devices; `problem` and `duty=None` leave out the numbers."""
     if problem := more.get("problem"):
@@ -154,6 +177,7 @@ def make_host(number: int, duty: float | None = 98, **more: Any) -> WatchedSlice
         DeviceReading(at, used, 32 * GIB, duty, throttle_score=more.get("throttle"))
         for at in range(4 if duty is not None else 0)
     )
+    missing = MissingMetrics(more.get("missing", "nothing-runs"), "why", "hint", "lesson", 3)
     own = Situation("busy", "busy", "todo", "source", "trouble/live-numbers")
     document = WatchDocument(
         schema="tpustarter.watch/1",
@@ -166,7 +190,7 @@ def make_host(number: int, duty: float | None = 98, **more: Any) -> WatchedSlice
         processes=(),
         sdk=SdkUse(None, None),
         situation=own if devices else None,
-        missing=None,
+        missing=None if devices else missing,
         exit_code=0,
     )
     return WatchedSliceHost(number, f"w-{number}", None, document)
@@ -178,6 +202,10 @@ CASES: dict[str, tuple[list[dict[str, Any]], str]] = {
     "host-throttled": ([{}, {"throttle": 3}], "host 1 is throttled"),
     "host-without-program": ([{}, {"duty": None}], "host 1, while 1 of 2 hosts works"),
     "host-idle": ([{}] * 3 + [{"duty": 0}] + [{}] * 4, "host 3 is idle while 7 of 8 hosts work"),
+    "host-without-numbers": (
+        [{}, {"duty": None, "missing": "container"}],
+        "what host 1 does is not known: why",
+    ),
     "host-silent": ([{}, {"problem": "no"}], "host 1 did not answer"),
     "nothing-runs": ([{"duty": None}] * 2, "any of 2 hosts"),
     "all-hosts-wait": ([{"duty": 0, "memory": 90}] * 2, "2 of 2 hosts hold their chips"),

@@ -104,6 +104,8 @@ class FakeCloud:
     operations: dict[str, bool | tuple[int, str]] = field(default_factory=dict)
     """Operations by the name of their resource: done, not done, or the error."""
     delete_s: float = 30.0
+    suspended_by: Any = tpu_v2.QueuedResourceState.StateInitiator.SERVICE
+    """Who causes that a request is SUSPENDED: Google, or a user who deletes its node."""
     before_call: Callable[[str], None] | None = None
     port: int = 0
 
@@ -272,6 +274,8 @@ class FakeCloud:
         message = tpu_v2.QueuedResource.deserialize(tpu_v2.QueuedResource.serialize(made.message))
         message.create_time = made.at
         message.state = tpu_v2.QueuedResourceState(state=STATES[state or "DELETING"])
+        if state in ("SUSPENDING", "SUSPENDED"):
+            message.state.state_initiator = self.suspended_by
         if made.error and state in ("FAILED", "SUSPENDED"):
             message.state.failed_data = tpu_v2.QueuedResourceState.FailedData(
                 error=status_pb2.Status(code=made.error[0], message=made.error[1])

@@ -397,7 +397,7 @@ def test_lesson_without_framework_offers_setup_first(
             make_python(tmp_path / ".venv", torch="2.9.0", torch_xla="2.9.0")
             screen._page.update_end_panel()
             await until(pilot, lambda: not screen._page.needed_setup)
-            assert [False] == [one.display for one in screen.query(KeyHint) if one.is_about_setup]
+            assert [False] == [one.display for one in screen.query(KeyHint) if one.is_setup_offer]
 
     run(journey)
 
@@ -422,7 +422,7 @@ def test_missing_package_is_named_until_installed(
             assert 2 == seen.count("because optax is not installed in")
             (next(tmp_path.glob(".venv/lib/*/site-packages")) / "optax-0.2.6.dist-info").mkdir()
             screen._page.update_end_panel()
-            hints = [one for one in screen.query(KeyHint) if one.is_about_setup]
+            hints = [one for one in screen.query(KeyHint) if one.is_setup_offer]
             await until(pilot, lambda: not hints[0].display)
 
     run(journey)

@@ -11,6 +11,7 @@ import pytest
 from tests.support.machines import lay_out
 from tests.support.metrics_server import gauges, serve
 from tests.support.tutor import on_screen, press, run, tutor, until
+from tpustarter.core import state
 from tpustarter.machine import host
 from tpustarter.watch.metrics_client import PORTS_VARIABLE
 
@@ -87,5 +88,18 @@ def test_laptop_is_told_why(tmp_path: Path) -> None:
 
             assert "No metrics: this machine has no TPU chip" in seen
             assert "tpu ssh-config" in seen
+
+    run(journey)
+
+
+def test_numbers_need_no_python_of_the_settings(tmp_path: Path) -> None:
+    """It may be gone, such as an environment that was deleted."""
+
+    async def journey() -> None:
+        with serve(gauges(8)) as port:
+            machine = make_machine(tmp_path / "machine", port)
+            state.save_state("settings", {"python": str(tmp_path / "gone/bin/python")})
+            async with tutor(tmp_path, machine=machine) as pilot:
+                assert "Busy 98 %" in await press(pilot, "w", "r")
 
     run(journey)

@@ -136,6 +136,18 @@ def test_wrong_message_gives_one_reason(data: bytes, reason: str, machine: host.
     assert str(port) in reading.missing.text
 
 
+def test_huge_device_number_is_no_device(machine: host.Machine) -> None:
+    """Python refuses to read numbers of more than 4,300 digits, with an error."""
+    response = make_message_classes()["MetricResponse"]()
+    row = response.metric.metrics.add()
+    row.attribute.value.string_attr = "9" * 5000
+    row.gauge.as_double = 1
+    with serve_bytes(response.SerializeToString()) as port:
+        reading = read_tpu(machine, [port], {})
+
+    assert "no-metrics" == getattr(reading.missing, "id", None)
+
+
 def test_huge_list_is_cut(machine: host.Machine) -> None:
     """A message within the limit of bytes can name more devices than any host has."""
     served = {USED: dict.fromkeys(range(5000), 1), TOTAL: dict.fromkeys(range(5000), 2)}

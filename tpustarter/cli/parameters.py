@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Collection
 from typing import Any
 
 import click
+from click.core import ParameterSource
 
 
 class StrictCommand(click.Command):
@@ -37,6 +39,15 @@ def _is_passed_on(parameter: click.Parameter, typed: dict[str, object]) -> bool:
 def _shown(parameter: click.Parameter) -> str:
     is_option = isinstance(parameter, click.Option)
     return f"`{parameter.opts[-1]}`" if is_option else f"`{str(parameter.name).upper()}`"
+
+
+def refuse_typed_options(names: Collection[str], reason: str) -> None:
+    """Raise UsageError for the first of these options that was typed, such as "--on REASON"."""
+    context = click.get_current_context()
+    for parameter in context.command.params:
+        name = str(parameter.name)
+        if name in names and context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
+            raise click.UsageError(f"{parameter.opts[0]} {reason}")
 
 
 def split_names(text: str | None) -> tuple[str, ...]:

@@ -14,7 +14,7 @@ import click
 
 from tpustarter.cli.command_end import handle_end_signals, print_errors_as_json, print_result
 from tpustarter.cli.echo import clear_screen, echo_lines, redraw_screen
-from tpustarter.cli.parameters import FiniteRange, StrictCommand
+from tpustarter.cli.parameters import FiniteRange, StrictCommand, refuse_typed_options
 from tpustarter.core.problem import ExitCode
 from tpustarter.text.terminal import choose_paint, line_width
 
@@ -107,7 +107,7 @@ Exit codes:
     default=60,
     show_default=True,
     metavar="SECONDS",
-    help="With --all-hosts: how long to wait for a host's first answer.",
+    help="With --all-hosts and --once or --json: how long to wait for a host's answer.",
 )
 @click.option("--yes", is_flag=True, help="With --start: start it without asking.")
 def watch(
@@ -143,8 +143,8 @@ def watch(
         )
         with print_errors_as_json(SCHEMA, wanted=as_json):
             sys.exit(watch_all_hosts(options, once=once, as_json=as_json))
-    if start or on or settings or hosts:
-        raise click.UsageError("--start, --on, --hosts and --set only work with --all-hosts")
+    of_hosts = ("start", "on", "hosts", "settings", "wait_s", "yes")
+    refuse_typed_options(of_hosts, "only works with --all-hosts")
     with print_errors_as_json(SCHEMA, wanted=as_json), _watching(ports, seconds, python) as tpu:
         reading = tpu.look_whole() if once or as_json else tpu.look()
         no_tpu = reading.missing and reading.missing.exit_code == ExitCode.NO_DEVICE

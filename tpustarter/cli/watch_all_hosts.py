@@ -12,9 +12,15 @@ from typing import TYPE_CHECKING
 
 import click
 
-from tpustarter.cli.check.all_hosts import confirm_start, parse_settings, split_names
+from tpustarter.cli.check.all_hosts import (
+    confirm_start,
+    parse_settings,
+    refuse_unnamed_hosts,
+    split_names,
+)
 from tpustarter.cli.command_end import handle_end_signals, print_result
 from tpustarter.cli.echo import clear_screen, echo_lines, redraw_screen
+from tpustarter.cli.parameters import refuse_typed_options
 from tpustarter.core.problem import ExitCode
 from tpustarter.text.terminal import choose_paint, line_width
 
@@ -42,17 +48,21 @@ def watch_all_hosts(options: SliceWatchOptions, *, once: bool, as_json: bool) ->
     from tpustarter.slices.start_options import StartOptions, make_engine
     from tpustarter.slices.starting.launch_request import format_script
 
-    _refuse_contradictions(options)
+    is_single = once or as_json
+    if not options.start:
+        raise click.UsageError("--all-hosts needs --start, which reaches the hosts")
+    if not is_single:
+        refuse_typed_options(["wait_s"], "only works with --once or --json")
+    refuse_unnamed_hosts(options.start, options.on)
     engine = make_engine(
         StartOptions(
-            engine=options.start or "",
+            engine=options.start,
             names=split_names(options.on),
             settings=parse_settings(options.settings),
             hosts=options.hosts,
             python=options.python,
         )
     )
-    is_single = once or as_json
     commands = slice_watch.prepare_watch(engine, once=is_single, seconds=options.seconds)
     confirm_start(format_script(commands), yes=options.yes)
     with tempfile.TemporaryDirectory() as folder:
@@ -75,16 +85,6 @@ def watch_all_hosts(options: SliceWatchOptions, *, once: bool, as_json: bool) ->
     else:
         _print(seen)
     return seen.exit_code
-
-
-def _refuse_contradictions(options: SliceWatchOptions) -> None:
-    names = split_names(options.on)
-    if not options.start:
-        raise click.UsageError("--all-hosts needs --start, which reaches the hosts")
-    if options.start == "gcloud" and len(names) != 1:
-        raise click.UsageError("--start gcloud needs --on with the name of the TPU")
-    if options.start == "ssh" and not names:
-        raise click.UsageError("--start ssh needs --on with the names of the hosts")
 
 
 def _print(seen: WatchedSlice) -> None:

@@ -29,6 +29,8 @@ PYTHON = "Python"
 """The standard library's name."""
 
 _PACKAGES = re.compile(r"^.*/(?:site|dist)-packages/")
+_STARTER = re.compile(r"(?:sys\.exit|raise SystemExit)\(|$")
+"""The last line of what pip writes into bin, or a line that the traceback lacks."""
 _STANDARD = re.compile(r"^(?:.*/lib/python3[.\d]*/|<frozen )")
 _IMAGE = r"^/(?:app|build|code|deps|opt|src|workdir|workspace)/(?:src/)?"
 """Folders into which a container image copies a cloned package."""
@@ -121,12 +123,13 @@ def is_user_frame(frame: TracebackFrame) -> bool:
     """Return whether a frame is in the user's file, which no library has, generated or installed.
 
     Dataclasses and named tuples generate methods, whose file is `<string>`; what a user gives to
-    `python -c` has that file too, and is a module. Installed programs, such as bin/vllm, have no
-    suffix.
+    `python -c` has that file too, and is a module. What starts an installed program, such as
+    bin/vllm, has no suffix and calls the program's function; a user's own ~/bin/train does more.
     """
     file = PurePosixPath(frame.file)
     is_generated = frame.file == "<string>" and frame.name.startswith("__")
-    is_installed = file.suffix == ".pyx" or (file.parent.name == "bin" and not file.suffix)
+    is_program = file.parent.name == "bin" and not file.suffix and frame.name == "<module>"
+    is_installed = file.suffix == ".pyx" or (is_program and bool(_STARTER.match(frame.code)))
     return not (is_generated or is_installed or find_library_of_file(frame.file)[0])
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import importlib
 import json
+import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -18,7 +19,6 @@ from tpustarter.checking.plan.check_request import CheckRequest
 from tpustarter.checking.plan.framework_plan import FrameworkPlan
 from tpustarter.checking.results.results import SliceHostFields
 from tpustarter.checking.run.runner import LOG_TAIL_CHARACTERS, sort_checks
-from tpustarter.core import locations
 from tpustarter.core.json_values import as_object
 from tpustarter.core.problem import ExitCode, Problem
 from tpustarter.core.redact import Redactor
@@ -35,6 +35,7 @@ from tpustarter.slices.starting.launch_request import (
     HostLine,
     HostStage,
     LaunchRequest,
+    keep_archive,
 )
 from tpustarter.slices.starting.running_commands import RunningCommands
 from tpustarter.text import phrases
@@ -46,8 +47,6 @@ if TYPE_CHECKING:
 
 CLOSE_S = 15.0
 """Seconds that the hosts have to exit by themselves after host 0's last event."""
-ARCHIVE = "probe-all-hosts.pyz"
-"""File name of the hosts' zip in the state folder, where a pasted command finds it."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -209,17 +208,16 @@ class RemoteSliceCheck(SliceCheck):
             Problem: The engine lacks something, such as the host names.
         """
         checks = [check_command_fields(one, {}) for one in sort_checks(self.list_shared_checks())]
-        folder = locations.make_state_folder()
-        path = probe_archive.build_probe_archive(
-            folder / ARCHIVE,
-            self._checks_folder,
-            request={
-                "devices": self._request.devices,
-                "minutes": self._request.minutes,
-                "env": {"JAX_PLATFORMS": "cpu"} if self._request.devices else {},
-                "slice": {"wait_s": self._where.wait_s, "checks": checks},
-            },
-        )
+        request = {
+            "devices": self._request.devices,
+            "minutes": self._request.minutes,
+            "env": {"JAX_PLATFORMS": "cpu"} if self._request.devices else {},
+            "slice": {"wait_s": self._where.wait_s, "checks": checks},
+        }
+        with tempfile.TemporaryDirectory() as folder:
+            built = Path(folder) / "probe.pyz"
+            probe_archive.build_probe_archive(built, self._checks_folder, request)
+            path = keep_archive("probe-all-hosts", built.read_bytes())
         module = importlib.import_module(f"tpustarter.slices.starting.{self._engine.name}_launcher")
         self._commands = module.build_commands(
             LaunchRequest(

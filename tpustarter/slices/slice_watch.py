@@ -4,13 +4,15 @@ Each host looks at its own TPU, with the tpustarter of its own Python; the comma
 there are those of `check --all-hosts`. A host that does not answer is named with its reason.
 
 Facts for `watch_situations.yml` are counts of hosts: `hosts`, `answered` and `silent`; `without` a
-program on the TPU, and those `with_metrics`; `idle`, `working` and `throttled`. The others are the
-worst link score, and least, largest and spread of the hosts' mean memory and duty cycle.
+program on the TPU, `unmeasured` for another reason, and those `with_metrics`; `idle`, `working` and
+`throttled`. The others are the worst link score, and least, largest and spread of the hosts' mean
+memory and duty cycle.
 """
 
 from __future__ import annotations
 
 import importlib
+import io
 import json
 import math
 import time
@@ -25,7 +27,6 @@ from typing import Literal
 
 import msgspec
 
-from tpustarter.core import locations
 from tpustarter.core.problem import ExitCode
 from tpustarter.slices.remote_slice_check import Engine
 from tpustarter.slices.starting.launch_request import (
@@ -34,6 +35,7 @@ from tpustarter.slices.starting.launch_request import (
     HostEnded,
     LaunchRequest,
     StartEvent,
+    keep_archive,
 )
 from tpustarter.slices.starting.running_commands import RunningCommands
 from tpustarter.text.phrases import choose_plural, format_duration, join_words
@@ -49,10 +51,10 @@ from tpustarter.watch.situations import (
 )
 from tpustarter.watch.watch_document import SCHEMA, WatchDocument, WatchTool
 
-ARCHIVE = "watch-all-hosts.pyz"
-"""File name of the hosts' zip in the state folder, where a pasted command finds it."""
 PROGRAM = Path(__file__).with_name("starting") / "programs" / "watch_host.py"
 SITUATIONS = Path(__file__).with_name("watch_situations.yml")
+NO_PROGRAM = "nothing-runs"
+"""Id of the reason in `missing.yml` that no program uses the TPU."""
 ENGINES = ("gcloud", "ssh", "slurm", "mpi")
 LATE_LOOKS, LATE_S = 3, 15.0
 """A host counts as silent after so many looks without an answer, and never before the seconds."""
@@ -92,18 +94,18 @@ def prepare_watch(engine: Engine, *, once: bool, seconds: float) -> tuple[HostCo
     Raises:
         Problem: The engine lacks something, such as the host names.
     """
-    path = locations.make_state_folder() / ARCHIVE
-    with locations.convert_write_errors(path), zipfile.ZipFile(path, "w") as archive:
-        archive.writestr("__main__.py", PROGRAM.read_bytes())
-        archive.writestr("request.json", json.dumps({"once": once, "seconds": seconds}))
-    locations.chown_to_caller(path)
+    stream = io.BytesIO()
+    with zipfile.ZipFile(stream, "w") as archive:
+        archive.writestr(zipfile.ZipInfo("__main__.py"), PROGRAM.read_bytes())
+        request = json.dumps({"once": once, "seconds": seconds})
+        archive.writestr(zipfile.ZipInfo("request.json"), request)
     module = importlib.import_module(f"tpustarter.slices.starting.{engine.name}_launcher")
     options = dict(engine.options)
     if engine.name == "slurm":  # the program that is watched has the nodes of the allocation
         options["slurm"] = f"--overlap {options.get('slurm', '')}".rstrip()
     return module.build_commands(
         LaunchRequest(
-            archive=path,
+            archive=keep_archive("watch-all-hosts", stream.getvalue()),
             python=engine.python,
             hosts=engine.hosts,
             count=engine.count,
@@ -251,6 +253,7 @@ def collect_facts(hosts: Sequence[WatchedSliceHost]) -> dict[str, float]:
         "hosts": len(hosts),
         "silent": sum(one.problem is not None for one in hosts),
         "without": len(_without(hosts)),
+        "unmeasured": len(_unmeasured(hosts)),
         "with_metrics": sum(bool(one.devices) for one in answered),
         "idle": sum(value < IDLE_PERCENT for value in duty.values()),
         "working": sum(value >= WORKING_PERCENT for value in duty.values()),
@@ -283,7 +286,17 @@ def _value(device: DeviceReading, name: Literal["duty", "memory"]) -> float | No
 
 
 def _without(hosts: Sequence[WatchedSliceHost]) -> list[int]:
-    return [one.host for one in hosts if one.document and not one.document.devices]
+    """Return the hosts on which no program uses the TPU."""
+    found = [(one, one.document.missing) for one in hosts if one.document]
+    return [one.host for one, missing in found if missing and missing.id == NO_PROGRAM]
+
+
+def _unmeasured(hosts: Sequence[WatchedSliceHost]) -> dict[int, str]:
+    """Return why other hosts have no numbers, so that what they do is unknown."""
+    found = [(one, one.document.missing) for one in hosts if one.document]
+    return {
+        one.host: missing.text for one, missing in found if missing and missing.id != NO_PROGRAM
+    }
 
 
 def _throttled(hosts: Sequence[WatchedSliceHost]) -> list[int]:
@@ -299,7 +312,7 @@ def _names(hosts: Sequence[WatchedSliceHost]) -> dict[str, str]:
     duty, memory = _values(hosts, "duty"), _values(hosts, "memory")
     idle = [host for host, value in duty.items() if value < IDLE_PERCENT]
     working = sum(value >= WORKING_PERCENT for value in duty.values())
-    throttled = _throttled(hosts)
+    throttled, unmeasured = _throttled(hosts), _unmeasured(hosts)
     links = [(one.host, link) for one in hosts if one.document for link in one.document.links]
     worst = max(links, key=lambda row: row[1].problem, default=None)
     return {
@@ -307,6 +320,9 @@ def _names(hosts: Sequence[WatchedSliceHost]) -> dict[str, str]:
         "idle_verb": choose_plural(len(idle), "is", "are"),
         "working_verb": choose_plural(working, "works", "work"),
         "without_names": _name_hosts(_without(hosts)),
+        "unmeasured_names": _name_hosts([*unmeasured]),
+        "unmeasured_verb": choose_plural(len(unmeasured), "does", "do"),
+        "unmeasured_why": next(iter(unmeasured.values()), ""),
         "silent_names": _name_hosts([one.host for one in hosts if one.problem]),
         "throttled_names": _name_hosts(throttled),
         "throttled_verb": choose_plural(len(throttled), "is", "are"),

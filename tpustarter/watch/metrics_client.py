@@ -152,5 +152,6 @@ def _device(value: Any) -> int | None:
             return _device(attribute.value)
     kind = value.WhichOneof("attr")
     if kind == "string_attr":
-        return int(value.string_attr) if value.string_attr.isdecimal() else None
+        text = value.string_attr
+        return int(text) if text.isdecimal() and len(text) < 10 else None
     return int(value.int_attr) if kind == "int_attr" else None

@@ -11,6 +11,7 @@ from tests.support.cloud_runs import remember
 from tests.support.fake_cloud import FakeCloud, Fault
 from tests.support.tutor import on_screen, press, run, until
 from tpustarter.cloud.billing import ledger
+from tpustarter.cloud.text import event_text
 from tpustarter.core import locations
 from tpustarter.tui.home.screen import HomeScreen
 from tpustarter.tui.kit.page import NoticeSheet
@@ -157,13 +158,27 @@ def test_leftovers_are_listed_and_deleted_together(cloud: FakeCloud, tmp_path: P
             await press(pilot, "escape")
             assert isinstance(pilot.app.screen, TpuListScreen)
             seen = text_of(await press(pilot, "l"))
-            assert "Left over too is theirs in us-central1-b." in seen
+            assert "theirs in us-central1-b is left over." in seen
 
     run(journey)
 
     left = {f"{PLACE}/queuedResources/{name}" for name in ("alive", "theirs")}
     assert {f"{PLACE}/nodes/alive", *left} == {*cloud.existing()}
     assert [] == ledger.read_ledger()
+
+
+def test_unreached_zone_leaves_leftovers_unknown(cloud: FakeCloud, tmp_path: Path) -> None:
+    """It is named, and that no quota is taken up is not said."""
+    cloud.unreachable = ["us-west4-a"]
+
+    async def journey() -> None:
+        async with app_of(cloud, tmp_path, size=(100, 50)) as pilot:
+            await press(pilot, "u")
+            seen = text_of(await press(pilot, "l"))
+            assert "us-west4-a" in seen
+            assert event_text.describe_no_leftovers(is_rest=False) not in seen
+
+    run(journey)
 
 
 def test_refused_leftover_keeps_other_deletions(cloud: FakeCloud, tmp_path: Path) -> None:

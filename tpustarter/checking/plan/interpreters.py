@@ -219,12 +219,20 @@ def list_missing_packages(
     names: Iterable[str], prefix: Path, env: Mapping[str, str] | None = None
 ) -> list[str]:
     """Return the install names of the packages that are not installed under a prefix."""
-    files = {name: name.replace("-", "_") for name in names}
-    versions = _versions(files.values(), prefix, env)
-    return [name for name, file in files.items() if file not in versions]
+    installed = list_packages(prefix, env)
+    return [name for name in names if name.replace("-", "_") not in installed]
 
 
-def _versions(names: Iterable[str], prefix: Path, env: Mapping[str, str] | None) -> dict[str, str]:
+def list_packages(prefix: Path, env: Mapping[str, str] | None = None) -> frozenset[str]:
+    """Return the packages installed under a prefix, as their metadata is named."""
+    return frozenset(
+        metadata.name.partition("-")[0]
+        for folder in _package_folders(prefix, env)
+        for metadata in folder.glob("*-*.dist-info")
+    )
+
+
+def _package_folders(prefix: Path, env: Mapping[str, str] | None) -> list[Path]:
     folders = [
         *prefix.glob("lib/python3*/site-packages"),
         *prefix.glob("lib/python3*/dist-packages"),
@@ -232,8 +240,12 @@ def _versions(names: Iterable[str], prefix: Path, env: Mapping[str, str] | None)
     if env is not None and (home := env.get("HOME")):  # a system Python sees the user's packages
         folders += Path(home).glob(".local/lib/python3*/site-packages")
         folders += Path("/usr/local/lib").glob("python3*/dist-packages")
+    return folders
+
+
+def _versions(names: Iterable[str], prefix: Path, env: Mapping[str, str] | None) -> dict[str, str]:
     versions: dict[str, str] = {}
-    for folder, name in product(folders, tuple(names)):
+    for folder, name in product(_package_folders(prefix, env), tuple(names)):
         for metadata in folder.glob(f"{name}-*.dist-info"):
             versions.setdefault(name, metadata.name.removesuffix(".dist-info").split("-")[1])
     return versions

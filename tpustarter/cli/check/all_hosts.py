@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, TypeVar
 import click
 
 from tpustarter.checking.plan.check_request import CheckRequest
-from tpustarter.cli.parameters import FiniteRange
+from tpustarter.cli.parameters import FiniteRange, refuse_typed_options
 from tpustarter.core.problem import ExitCode, Problem
 from tpustarter.text.terminal import escape_text
 
@@ -39,8 +39,7 @@ class SliceOptions:
 
 
 NAMES = tuple(one.name for one in fields(SliceOptions))
-_ONLY = ("coordinator", "hosts", "host", "start", "on", "settings", "yes")
-"""Options that are only valid with `--all-hosts`."""
+ONLY_ALL_HOSTS = "only works with --all-hosts"
 
 _OPTIONS = (
     click.option(
@@ -107,26 +106,27 @@ def add_all_hosts_options(function: _Function) -> _Function:
 
 def refuse_contradictions(request: CheckRequest, given: SliceOptions) -> None:
     """Raise UsageError for options that contradict each other."""
-    start, names = given.start, _names(given)
     if not given.all_hosts:
-        for name in _ONLY:
-            value = getattr(given, name)
-            if value is not None and value is not False and value != ():  # `--host 0` is given
-                option = "--set" if name == "settings" else f"--{name}"
-                raise click.UsageError(f"{option} only works with --all-hosts")
+        refuse_typed_options(NAMES, ONLY_ALL_HOSTS)
         return
     if request.framework not in (None, "jax"):
         raise click.UsageError("--all-hosts runs the checks of JAX alone")
     hosts, host = given.hosts, given.host
     if hosts is not None and host is not None and host >= hosts:
         raise click.UsageError(f"--host is {host}, expected 0 to {hosts - 1}")
-    if start and host is not None:
+    if given.start and host is not None:
         raise click.UsageError("--host is what each host gets from --start, so leave it out")
+    refuse_unnamed_hosts(given.start, given.on)
+    parse_settings(given.settings)
+
+
+def refuse_unnamed_hosts(start: str | None, on: str | None) -> None:
+    """Raise UsageError for a start that needs names of hosts, without them."""
+    names = split_names(on)
     if start == "gcloud" and len(names) != 1:
         raise click.UsageError("--start gcloud needs --on with the name of the TPU")
     if start == "ssh" and not names:
         raise click.UsageError("--start ssh needs --on with the names of the hosts")
-    parse_settings(given.settings)
 
 
 def make_machine_check(request: CheckRequest, given: SliceOptions) -> MachineCheck:
@@ -156,10 +156,6 @@ def parse_settings(settings: tuple[str, ...]) -> dict[str, str]:
     return dict(setting.split("=", 1) for setting in settings)
 
 
-def _names(given: SliceOptions) -> tuple[str, ...]:
-    return split_names(given.on)
-
-
 def split_names(on: str | None) -> tuple[str, ...]:
     """Return the names of `--on`."""
     return tuple(filter(None, (on or "").split(",")))
@@ -175,7 +171,7 @@ def _start(
     engine = make_engine(
         StartOptions(
             engine=engine_name,
-            names=_names(given),
+            names=split_names(given.on),
             settings=parse_settings(given.settings),
             hosts=given.hosts,
             coordinator=given.coordinator or "",

@@ -125,11 +125,9 @@ class _LessonListing:
         yield ""
 
     def _find_setups(self, lessons: Iterable[Lesson]) -> list[NeededSetup]:
-        from tpustarter.machine import host
         from tpustarter.setup.environment import needed_setups
 
-        here = needed_setups.find_lesson_pythons(host.Machine())
-        return needed_setups.find_needed_setups(lessons, here)
+        return needed_setups.find_needed_setups(lessons, learn_next_step.find_lesson_pythons())
 
     def by_track(self, lessons: Collection[Lesson], prefix: str) -> Iterator[str]:
         tracks: dict[str, list[Lesson]] = {}

@@ -28,6 +28,7 @@ def lesson_lines(lessons: list[Lesson]) -> Iterator[str]:
     """Yield the lines of lessons as plain text, with the learner's progress."""
     from tpustarter.learning.content import lesson_text
     from tpustarter.learning.progress import course, lesson_progress
+    from tpustarter.setup.environment import needed_setups
 
     records, done, read = (
         lesson_progress.read_progress().lessons,
@@ -35,13 +36,13 @@ def lesson_lines(lessons: list[Lesson]) -> Iterator[str]:
         lesson_progress.list_read_lessons(),
     )
     path = learn_next_step.find_learning_path(read_paths())
-    find_need = learn_next_step.make_need_finder()
+    here = learn_next_step.find_lesson_pythons()
     for number, lesson in enumerate(lessons):
         if number:
             yield ""
         known = records.get(lesson.id, lesson_progress.LessonProgress())
         following = course.find_next_lesson(lesson.id, path, done, read).lesson
-        setup = find_need(lesson)
+        setup = needed_setups.describe_need(lesson, here)
         for line in lesson_text.render_lesson(lesson, known, following, setup=setup):
             yield format_commands(escape_text(line))
 

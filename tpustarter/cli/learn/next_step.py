@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import click
@@ -18,7 +17,7 @@ from tpustarter.text.terminal import escape_text, wrap
 if TYPE_CHECKING:
     from tpustarter.learning.content.exercises import Exercise
     from tpustarter.learning.progress.lesson_summary import NextLearningStep
-    from tpustarter.setup.environment.needed_setups import NeededSetup
+    from tpustarter.setup.environment.needed_setups import LessonPythons
 
 
 def find_learning_path(paths: list[LessonPath]) -> LessonPath | None:
@@ -31,35 +30,19 @@ def find_learning_path(paths: list[LessonPath]) -> LessonPath | None:
     return course.find_path_to_follow(paths, on_tpu=on_tpu, env=machine.env)
 
 
-def make_setup_finder() -> Callable[[Lesson], NeededSetup | None]:
-    """Return a function that finds the set-up without which a lesson's blocks are skipped."""
+def find_lesson_pythons() -> LessonPythons:
+    """Return the Pythons of this machine that could run lessons."""
     from tpustarter.machine import host
     from tpustarter.setup.environment import needed_setups
 
-    here = needed_setups.find_lesson_pythons(host.Machine())
-    return lambda lesson: needed_setups.find_setup_for_lesson(lesson, here)
-
-
-def make_need_finder() -> Callable[[Lesson], str]:
-    """Return a function that describes what a lesson's blocks lack here; empty if they can run."""
-    from tpustarter.machine import host
-    from tpustarter.setup.environment import needed_setups
-
-    here = needed_setups.find_lesson_pythons(host.Machine())
-
-    def describe(lesson: Lesson) -> str:
-        needed = needed_setups.find_setup_for_lesson(lesson, here)
-        if needed:
-            return needed.describe_for_lesson()
-        return needed_setups.describe_missing_packages(lesson, here)
-
-    return describe
+    return needed_setups.find_lesson_pythons(host.Machine())
 
 
 def print_end_of_run(lesson: Lesson, *, all_passed: bool) -> None:
     """Print a lesson's progress after a run, and the next command if all blocks passed."""
     from tpustarter.learning.content import blocks, exercises
     from tpustarter.learning.progress import lesson_summary
+    from tpustarter.setup.environment import needed_setups
 
     parts, own, lessons = (
         blocks.parse_lesson(lesson),
@@ -71,8 +54,10 @@ def print_end_of_run(lesson: Lesson, *, all_passed: bool) -> None:
     for sentence in end.still_open:
         echo_lines(wrap(escape_text(f"{sentence}."), "  "))
     # With --python it may have run in one that the search for set-ups does not know.
-    if not all_passed and (needed := make_setup_finder()(lesson)):
-        _say(format_commands(needed.describe_for_lesson()))
+    if not all_passed:
+        needed = needed_setups.find_setup_for_lesson(lesson, find_lesson_pythons())
+        if needed:
+            _say(format_commands(needed.describe_for_lesson()))
     if all_passed:
         if not end.is_done:  # a question or a task is open
             echo_lines(

@@ -19,10 +19,11 @@ from tpustarter.cli.tpu.options import (
 from tpustarter.cloud.api import gcloud_commands
 from tpustarter.cloud.api.api_client import EVERY_ZONE
 from tpustarter.cloud.api.clock import WallClock
-from tpustarter.cloud.api.resources import QueuedResource, TpuNode
+from tpustarter.cloud.api.resources import QueuedResource, TpuNode, list_unreachable
 from tpustarter.cloud.billing import chips, cost
 from tpustarter.cloud.billing.cost import CostEstimate
 from tpustarter.cloud.create import tpu_request
+from tpustarter.cloud.text import event_text
 from tpustarter.cloud.trc import grant as trc_grant
 from tpustarter.text import phrases
 from tpustarter.text.terminal import escape_text, wrap
@@ -56,7 +57,7 @@ def cost_command(*, project: str | None, zone: str | None, dry_run: bool, as_jso
             text = "note: the TRC grant cannot be read, so no chips are taken for covered by it"
             click.echo(text, err=True)
         estimates = cost.estimate_costs(rows, WallClock().now(), trc_grant.find_grant())
-        unreachable = tuple(dict.fromkeys((*queued.unreachable, *nodes.unreachable)))
+        unreachable = list_unreachable(queued, nodes)
         if as_json:
             print_result(cost.make_json_document(estimates, unreachable))
             return
@@ -86,8 +87,7 @@ def cost_lines(estimates: Sequence[CostEstimate], unreachable: Sequence[str]) ->
         line = f"{price.usd_per_chip_hour:g} USD a chip and hour, read {price.read}: {price.source}"
         yield from wrap(line, "", INDENT)
     if unreachable:
-        zones = ", ".join(map(escape_text, unreachable))
-        yield from wrap(f"Google could not reach {zones}, so what is there is not in this list.")
+        yield from wrap(escape_text(event_text.describe_unreachable(unreachable)))
 
 
 def _sum(estimates: Sequence[CostEstimate]) -> Iterator[str]:

@@ -22,7 +22,7 @@ from tpustarter.cloud.api import api_choice, gcloud_commands, project_and_zone
 from tpustarter.cloud.api.api_client import EVERY_ZONE, ProjectClient
 from tpustarter.cloud.api.clock import WallClock
 from tpustarter.cloud.api.project_and_zone import Project
-from tpustarter.cloud.api.resources import Api
+from tpustarter.cloud.api.resources import Api, list_unreachable
 from tpustarter.cloud.billing import inventory, ledger
 from tpustarter.cloud.create import tpu_request
 from tpustarter.cloud.create.follow_request import GONE_S
@@ -130,23 +130,29 @@ def _find_leftovers(client: ProjectClient, zone: str, api: Api | None) -> list[D
     found = removal.find_leftovers(client.project, queued.items, nodes.items)
     ours = [one for one in found.ours if api in (None, one.api)]
     others = [one for one in found.others if api in (None, one.api)]
-    if not (ours or others):
-        click.echo("Nothing is left over, and no name or quota is taken up by an old request.")
+    unreachable = list_unreachable(queued, nodes)
     if others:
-        _show_others(client, others, has_ours=bool(ours))
+        _show_others(client, others)
+    if unreachable:
+        echo_lines(wrap(escape_text(event_text.describe_unreachable(unreachable))))
+    if not ours:
+        is_rest = bool(others or unreachable)
+        click.echo(event_text.describe_no_leftovers(is_rest=is_rest))
+    elif others or unreachable:
+        click.echo("")
     return ours
 
 
-def _show_others(client: ProjectClient, others: list[DeletionPlan], *, has_ours: bool) -> None:
+def _show_others(client: ProjectClient, others: list[DeletionPlan]) -> None:
     """Print leftovers that may be somebody else's, each with the command that deletes it."""
     now = WallClock().now()
-    for one in others:
-        click.echo(next(format_tpu_lines(inventory.make_tpu_row(one, client.project), now)))
+    rows = [inventory.make_tpu_row(one, client.project) for one in others]
+    for one, row in zip(others, rows, strict=True):
+        click.echo(next(format_tpu_lines(row, now)))
         name, zone = escape_text(one.name), escape_text(one.zone)
         command = f"tpustarter tpu delete {name} --zone {zone} --api {one.api}"
         click.echo(format_commands(f"{INDENT}{command}"))
-    echo_lines(wrap(event_text.describe_others_leftovers(len(others))))
-    click.echo("" if has_ours else "Nothing else is left over.")
+    echo_lines(wrap(event_text.describe_others_leftovers([row.owner for row in rows])))
 
 
 def _find(client: ProjectClient, name: str, zone: str, api: Api | None) -> list[DeletionPlan]:
@@ -164,7 +170,7 @@ def _find(client: ProjectClient, name: str, zone: str, api: Api | None) -> list[
             code=ExitCode.BUSY,
         )
     if not doomed:
-        raise removal.make_missing_tpu_problem(escape_text(name))
+        raise removal.make_missing_tpu_problem(name, list_unreachable(queued, nodes))
     if len(doomed) > 1:
         places: list[tuple[str, Api]] = [(one.zone, one.api) for one in doomed]
         raise api_choice.make_ambiguity_problem(name, places, takes_api=True)
@@ -178,7 +184,7 @@ def _show(client: ProjectClient, doomed: list[DeletionPlan], project: Project) -
         for line in format_tpu_lines(row, now):
             click.echo(line)
         if row.owner != "ours":
-            click.echo(f"{INDENT}it was not asked for from here, and may be somebody else's")
+            click.echo(f"{INDENT}it {event_text.describe_owner((row.owner,))}")
         names = ", ".join(escape_text(node.name) for node in one.nodes)
         click.echo(f"      goes with its nodes: {names}" if names else "      it has no nodes")
     click.echo("What is on their disks is lost.")

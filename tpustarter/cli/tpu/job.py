@@ -208,7 +208,10 @@ def logs_command(
         for log, label in zip(job.record.logs, job.record.workers, strict=True):
             for lines in job_records.read_log_lines(log):
                 print_log_lines(label, lines)
-        echo_lines(wrap(f"`{name}` is not there any more; these are the logs that are here."))
+        if follow and job.absence and not job.record.is_done:  # what is due at its end is not done
+            raise job.absence
+        why = f", because {job.absence.summary}" if job.absence else ""
+        echo_lines(wrap(escape_text(f"These are the logs that are here{why}.")))
         return
     code = follow_and_finish_job(client, named, job, until_end=follow)
     sys.exit(code if follow else 0)

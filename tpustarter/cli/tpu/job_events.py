@@ -70,7 +70,7 @@ def start_job(
 
     If its TPU is pre-empted meanwhile, and the job is to be started again, request another one.
     """
-    clock = WallClock()
+    clock = WallClock(job.wait)
     while not _show(job, job_completion.start_job(client, job, environment, clock), _print_start):
         _recreate_tpu(client, project, job)
 
@@ -87,7 +87,7 @@ def follow_and_finish_job(
     """
     while True:
         following = job_completion.follow_job(
-            client, project, job, WallClock(), until_end=until_end
+            client, project, job, WallClock(job.wait), until_end=until_end
         )
         code = _show(job, following, _print_event)
         if code is not None:
@@ -159,7 +159,7 @@ def _print_start(event: StartEvent) -> None:
                 click.echo(escape_text(f"{worker} | {line}"), err=True)
         case JobBegun(record, keepers):
             count = phrases.format_count(len(record.workers), "worker")
-            kept = phrases.join_words(keepers)
+            kept = escape_text(phrases.join_words(keepers))
             click.echo(f"{record.id} runs on {count}, kept by {kept}", err=True)
 
 

@@ -115,7 +115,7 @@ def show_command(
         seen = inventory.fetch_overview(make_google_client(where), WallClock(), zone_name)
         rows = inventory.find_rows(seen.rows, name)
         if not rows:
-            raise removal.make_missing_tpu_problem(escape_text(name))
+            raise removal.make_missing_tpu_problem(name, seen.unreachable)
         _print(seen, tuple(rows), as_json=as_json, whole=True)
 
 
@@ -202,12 +202,12 @@ def _summary(seen: ProjectOverview) -> Iterator[str]:
         count = len(seen.leftovers)
         subject = phrases.format_count(count, "leftover takes up its", "leftovers take up their")
         yield format_commands(f"{subject} name and quota: tpustarter tpu delete --leftovers")
-    if count := len(seen.others_leftovers):
-        subject = phrases.format_count(count, "leftover takes up its", "leftovers take up their")
-        told = event_text.describe_others_leftovers(count)
+    if others := seen.others_leftovers:
+        many = "leftovers take up their"
+        subject = phrases.format_count(len(others), "leftover takes up its", many)
+        told = event_text.describe_others_leftovers([row.owner for row in others])
         yield from wrap(f"{subject} name and quota. {told}")
     for path in ledger.list_unreadable_files():
         yield from wrap(escape_text(event_text.format_unreadable_warning(format_path(path))))
     if seen.unreachable:
-        zones = ", ".join(map(escape_text, seen.unreachable))
-        yield from wrap(f"Google could not reach {zones}, so what is there is not in this list.")
+        yield from wrap(escape_text(event_text.describe_unreachable(seen.unreachable)))

@@ -17,6 +17,7 @@ from tpustarter.cloud.api import api_choice, gcloud_commands, project_and_zone
 from tpustarter.cloud.api.api_client import EVERY_ZONE, ProjectClient
 from tpustarter.cloud.api.resources import Api, TpuNode
 from tpustarter.cloud.delete import removal, stop_and_start
+from tpustarter.cloud.delete.stop_and_start import Verb
 from tpustarter.text.invocation import format_commands
 from tpustarter.text.terminal import escape_text
 
@@ -63,7 +64,7 @@ def start_command(
 
 
 def _send(
-    verb: str,
+    verb: Verb,
     name: str,
     typed: str | None,
     zone: str | None,
@@ -91,19 +92,16 @@ def _send(
     show_commands([command], dry_run=False)
     billed = "it is billed from then on" if verb == "start" else "what runs on it ends"
     require_typed_text(f"To {verb} `{name}`, type its name ({billed})", name, "--yes", yes=yes)
-    if verb == "stop":
-        client.of(node.api).stop_node(node.zone, node.name)
-    else:
-        client.of(node.api).start_node(node.zone, node.name)
+    stop_and_start.send_stop_or_start(client.of(node.api), verb, node)
     following = f"tpustarter tpu show {escape_text(name)}"
     click.echo(format_commands(f"Google has taken it. Follow it with: {following}"))
 
 
 def _find(client: ProjectClient, name: str, zone: str | None, api: Api | None) -> TpuNode:
-    listed = client.nodes(zone or EVERY_ZONE).items
-    nodes = [node for node in listed if node.name == name and api in (None, node.api)]
+    listed = client.nodes(zone or EVERY_ZONE)
+    nodes = [node for node in listed.items if node.name == name and api in (None, node.api)]
     if not nodes:
-        raise removal.make_missing_tpu_problem(escape_text(name))
+        raise removal.make_missing_tpu_problem(name, listed.unreachable)
     if len(nodes) > 1:
         places: list[tuple[str, Api]] = [(node.zone, node.api) for node in nodes]
         raise api_choice.make_ambiguity_problem(name, places, takes_api=True)

@@ -26,7 +26,7 @@ from tpustarter.cloud.delete import removal, withdrawal
 from tpustarter.cloud.jobs import connection as worker_connection
 from tpustarter.core.problem import ExitCode, Problem
 from tpustarter.text.invocation import format_commands
-from tpustarter.text.terminal import break_command, escape_text, line_width
+from tpustarter.text.terminal import break_command, line_width
 
 _CONNECT = "Connect:        "
 
@@ -73,13 +73,10 @@ def find_ledger_entry(client: ProjectClient, name: str, zone: str | None) -> Led
     ]
     if len(matches) == 1:
         return matches[0]
-    rows = [
-        one
-        for one in client.resources(zone or EVERY_ZONE)[0].items
-        if one.name == name or name in one.nodes
-    ]
+    queued = client.resources(zone or EVERY_ZONE)[0]
+    rows = [one for one in queued.items if one.name == name or name in one.nodes]
     if not rows:
-        raise removal.make_missing_tpu_problem(escape_text(name))
+        raise removal.make_missing_tpu_problem(name, queued.unreachable)
     if len(rows) > 1:
         raise api_choice.make_ambiguity_problem(name, [(row.zone, row.api) for row in rows])
     one = removal.DeletionPlan(rows[0].zone, rows[0].name, rows[0], ())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from datetime import datetime, timezone
 from typing import Protocol
 
@@ -20,7 +21,10 @@ class Clock(Protocol):
 
 
 class WallClock:
-    """The system clock."""
+    """The system clock; `wait` is what sleeps, and may end early."""
+
+    def __init__(self, wait: Callable[[float], None] = time.sleep) -> None:
+        self._wait = wait
 
     def now(self) -> datetime:
         """Return the current time in UTC."""
@@ -28,4 +32,4 @@ class WallClock:
 
     def sleep(self, seconds: float) -> None:
         """Sleep for a number of seconds."""
-        time.sleep(seconds)
+        self._wait(seconds)

@@ -159,6 +159,7 @@ def parse_queued_resource(message: Message) -> QueuedResource:
         created=_time(raw, "create_time"),
         nodes=tuple(node_name for spec in specs for node_name in _node_names(spec, name)),
         error=(status.code, clean_text(status.message)) if status else None,
+        is_by_user=_enum(raw.state, "state_initiator") == "USER",
     )
 
 

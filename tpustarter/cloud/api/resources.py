@@ -73,6 +73,8 @@ class QueuedResource:
     error: tuple[int, str] | None = None
     """The failure's gRPC code and text."""
     api: Api = "cloud-tpu"
+    is_by_user: bool = False
+    """True if the project's users, and not Google, caused a SUSPENDING or SUSPENDED state."""
     has_parts: bool = False
     """True if a template or workload policy created by this program belongs to it."""
 
@@ -87,3 +89,10 @@ class ResourceList(Generic[_Item]):
     items: tuple[_Item, ...]
     unreachable: tuple[str, ...] = ()
     """Zones that Google's service could not reach, and whose resources `items` lacks."""
+
+
+def list_unreachable(
+    queued: ResourceList[QueuedResource], nodes: ResourceList[TpuNode]
+) -> tuple[str, ...]:
+    """Return the zones that are missing in either list."""
+    return tuple(dict.fromkeys((*queued.unreachable, *nodes.unreachable)))

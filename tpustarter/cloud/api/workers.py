@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 from tpustarter.cloud.api import api_choice, resource_states
 from tpustarter.cloud.api.api_client import EVERY_ZONE, ProjectClient
-from tpustarter.cloud.api.resources import Api, ResourceList, TpuNode
+from tpustarter.cloud.api.resources import Api, ResourceList, TpuNode, list_unreachable
 from tpustarter.cloud.delete import removal
 from tpustarter.core.problem import ExitCode, Problem
 from tpustarter.text.terminal import escape_text
@@ -87,7 +87,8 @@ def _order(node: TpuNode) -> tuple[str, int]:
 
 def _no_node(client: ProjectClient, name: str, zone: str | None) -> Problem:
     """Return the Problem for a name without a node, whose request may still be queued."""
-    for resource in client.resources(zone or EVERY_ZONE)[0].items:
+    queued, nodes = client.resources(zone or EVERY_ZONE)
+    for resource in queued.items:
         if resource.name == name or name in resource.nodes:
             state = resource_states.find_state_meaning(resource)
             return Problem(
@@ -95,7 +96,7 @@ def _no_node(client: ProjectClient, name: str, zone: str | None) -> Problem:
                 hint=f"`tpustarter tpu watch {resource.name}` follows it",
                 code=ExitCode.BUSY if state.mark == "wait" else ExitCode.USAGE,
             )
-    return removal.make_missing_tpu_problem(escape_text(name))
+    return removal.make_missing_tpu_problem(name, list_unreachable(queued, nodes))
 
 
 def require_ready_nodes(node: TpuNode) -> None:

@@ -14,7 +14,7 @@ from tpustarter.cloud.api import resource_states
 from tpustarter.cloud.api.api_client import EVERY_ZONE, ProjectClient
 from tpustarter.cloud.api.clock import Clock
 from tpustarter.cloud.api.resource_states import StateMeaning
-from tpustarter.cloud.api.resources import Api, TpuNode
+from tpustarter.cloud.api.resources import Api, TpuNode, list_unreachable
 from tpustarter.cloud.billing import chips, ledger
 from tpustarter.cloud.billing.ledger import LedgerEntry
 from tpustarter.cloud.billing.ledger_reconciliation import reconcile_ledger
@@ -156,8 +156,7 @@ def fetch_overview(client: ProjectClient, clock: Clock, zone: str = EVERY_ZONE) 
     rows = [_row(one, entries, client.project) for one in things]
     listed = {(one.api, one.zone, one.name) for one in things}
     rows += [_unseen(entry, NOT_SEEN) for key, entry in mine.items() if key not in listed]
-    unreachable = tuple(dict.fromkeys((*queued.unreachable, *nodes.unreachable)))
-    return ProjectOverview(tuple(sorted(rows, key=_order)), unreachable)
+    return ProjectOverview(tuple(sorted(rows, key=_order)), list_unreachable(queued, nodes))
 
 
 def read_ledger_rows() -> tuple[ListedTpu, ...]:

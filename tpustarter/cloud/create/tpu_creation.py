@@ -219,7 +219,7 @@ class TpuCreation:
             )
             if resource is None:
                 yield from wait_until_gone(self._client.of(entry.api), entry, self._clock)
-                raise make_cloud_problem(5, "", f"`{entry.name}` is gone: somebody deleted it")
+                raise _make_deleted_problem(entry.name)
             if resource.state == "ACTIVE":
                 yield TpuReady(ledger.reread_ledger_entry(entry), resource)
                 yield from self._cancel_losers(entry)
@@ -266,8 +266,14 @@ def _loss(resource: QueuedResource) -> CloudProblem:
         return make_cloud_problem(
             *resource.error, f"Google Cloud did not provide `{resource.name}`"
         )
+    if resource.is_by_user:
+        return _make_deleted_problem(resource.name)
     if resource.state == "SUSPENDED":
         what = f"`{resource.name}` was pre-empted before anybody could use it"
         return CloudProblem(None, "capacity", "", what)
     what = f"Google Cloud did not provide `{resource.name}` and gave no reason"
     return CloudProblem(None, "internal", "", what)
+
+
+def _make_deleted_problem(name: str) -> CloudProblem:
+    return make_cloud_problem(5, "", f"`{name}` is gone: somebody deleted it")

@@ -85,6 +85,22 @@ def make_unclear_owner_problem(entry: LedgerEntry, resource: QueuedResource) -> 
     )
 
 
+def require_same_resource(
+    seen: QueuedResource | TpuNode, now: QueuedResource | TpuNode | None
+) -> None:
+    """Raise Problem if another resource has the name of one that the user was asked about.
+
+    The question may have been open for hours.
+    """
+    if now and now.created and seen.created and now.created != seen.created:
+        raise Problem(
+            f"`{seen.name}` is another one by now, made at {now.created:%Y-%m-%d %H:%M} UTC, so "
+            "nothing was sent",
+            hint="`tpustarter tpu list` shows it",
+            code=ExitCode.INCONCLUSIVE,
+        )
+
+
 def require_same_tpu(entry: LedgerEntry, request: TpuRequest) -> None:
     """Raise Problem if an existing earlier request is for a different TPU."""
     is_same = (

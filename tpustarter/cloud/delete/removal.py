@@ -29,6 +29,7 @@ from tpustarter.cloud.delete.withdrawal import (
 )
 from tpustarter.core.problem import ExitCode, Problem
 from tpustarter.machine import tpus
+from tpustarter.text.terminal import escape_text
 
 UNDELETABLE = ("PROVISIONING", "CREATING", "SUSPENDING")
 """Queued resource states in which Google refuses deletion."""
@@ -176,8 +177,10 @@ def carry_out_deletion(
 
     Raises:
         CloudProblem: Google refused, unless because the resources were already gone.
+        Problem: Another resource has the name by now.
     """
     client = project.of(one.api)
+    _require_same_resource(client, one)
     is_added = _known(client.project, one) is None
     entry = find_or_add_entry(client.project, one)
     try:
@@ -197,6 +200,15 @@ def carry_out_deletion(
         return (yield from wait_until_gone(client, entry, clock))
     yield RequestMayExist(ledger.update_ledger_entry(entry, "deleting"), STILL_LISTED)
     return False
+
+
+def _require_same_resource(client: ApiClient, one: DeletionPlan) -> None:
+    """Raise Problem if another resource has a plan's name by now."""
+    if one.queued_resource:
+        now = client.queued_resource(one.zone, one.name)
+        ownership.require_same_resource(one.queued_resource, now)
+    else:
+        ownership.require_same_resource(one.nodes[0], client.node(one.zone, one.name))
 
 
 def _send(
@@ -283,10 +295,18 @@ def _chips(name: str) -> int:
         return 0
 
 
-def make_missing_tpu_problem(name: str) -> Problem:
-    """Return the Problem for a name that no resource has."""
+def make_missing_tpu_problem(name: str, unreachable: Sequence[str] = ()) -> Problem:
+    """Return the Problem for a name that no resource has, as far as Google was reached."""
+    shown = escape_text(name)
+    if unreachable:
+        zones = escape_text(", ".join(unreachable))
+        return Problem(
+            f"Google lists nothing called `{shown}`, but it could not reach {zones}",
+            hint="try again later: what is there may be billed",
+            code=ExitCode.INCONCLUSIVE,
+        )
     return Problem(
-        f"there is no TPU and no request called `{name}`",
+        f"there is no TPU and no request called `{shown}`",
         hint="`tpustarter tpu list` shows what exists in every zone",
         code=ExitCode.USAGE,
     )

@@ -10,12 +10,13 @@ import random
 from collections.abc import Generator
 from typing import Literal
 
-from tpustarter.cloud.api.api_client import ProjectClient
+from tpustarter.cloud.api.api_client import ApiClient, ProjectClient
 from tpustarter.cloud.api.clock import Clock
 from tpustarter.cloud.api.errors import CloudProblem
 from tpustarter.cloud.api.resources import TpuNode
 from tpustarter.cloud.create.events import Event, NodeStateChanged, SendingPaused
 from tpustarter.cloud.create.follow_request import LAG_S, LOOK_S, PASSING, SILENCE_S
+from tpustarter.cloud.delete import ownership
 from tpustarter.core.problem import ExitCode, Problem
 
 Verb = Literal["stop", "start"]
@@ -40,6 +41,13 @@ def require_can_stop_or_start(verb: str, node: TpuNode) -> None:
         )
 
 
+def send_stop_or_start(client: ApiClient, verb: Verb, node: TpuNode) -> str:
+    """Send the request, and return its operation's name; raises Problem for another TPU VM."""
+    ownership.require_same_resource(node, client.node(node.zone, node.name))
+    send = client.stop_node if verb == "stop" else client.start_node
+    return send(node.zone, node.name)
+
+
 def stop_or_start(
     project: ProjectClient, verb: Verb, node: TpuNode, clock: Clock
 ) -> Generator[Event, None, TpuNode]:
@@ -49,8 +57,7 @@ def stop_or_start(
         Problem: Google refused, failed to do it or does not respond, or the TPU VM is gone.
     """
     client = project.of(node.api)
-    send = client.stop_node if verb == "stop" else client.start_node
-    operation = send(node.zone, node.name)
+    operation = send_stop_or_start(client, verb, node)
     began = answered = clock.now()
     last = ""
     while True:

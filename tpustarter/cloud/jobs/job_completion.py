@@ -144,9 +144,10 @@ def follow_job(
     if len(states) == len(job.workers) and all(one.state != "placed" for one in states):
         job.record = job_run.save_job_end(job.record, states)
         code = job_run.find_worst_exit_code(states)
-    if job.record.again > 0 and job_end.is_pre_empted(client, job, states, clock):
-        if job.is_cancelled:
-            raise _make_interruption(job)
+    is_pre_empted = job.record.again > 0 and job_end.is_pre_empted(client, job, states, clock)
+    if job.is_cancelled:
+        raise _make_interruption(job)
+    if is_pre_empted:
         return None
     try:
         yield from _end(client, project, job, states, clock)
@@ -204,6 +205,8 @@ def _end(
     if job.is_cancelled:
         return
     yield TpuDeletionStarted(commands, job_end.describe_spending(job, clock.now()))
+    if job.is_cancelled:  # since the last look; from here on a signal ends only the wait
+        return
     job.record = yield from job_end.delete_job_tpu(client, record, plan, clock)
     yield TpuDeleted(job.record)
 
@@ -230,6 +233,7 @@ def recreate_tpu(
         Problem: Google did not provide the TPU, or one of its workers cannot be reached.
     """
     request = job_end.find_request(client, job)
+    job_end.require_free_recreation(job, request, clock.now())
     yield TpuRecreationStarted(job.record, job_end.describe_spending(job, clock.now()))
     plan = job_end.find_deletion_plan(client, job)
     if plan and not (yield from removal.carry_out_deletion(client, plan, clock)):

@@ -10,7 +10,7 @@ from typing import Literal, TypedDict
 from tpustarter.cloud.api import project_and_zone, workers
 from tpustarter.cloud.api.api_client import OfferingClient
 from tpustarter.cloud.api.project_and_zone import Project
-from tpustarter.cloud.api.resources import TpuNode
+from tpustarter.cloud.api.resources import ResourceList, TpuNode
 from tpustarter.cloud.api.workers import Worker
 from tpustarter.cloud.jobs import connection as worker_connection
 from tpustarter.cloud.jobs import job_records, job_text, remote_command, remote_command_text
@@ -79,7 +79,8 @@ def load_job(
 ) -> TpuJob:
     """Return a job from this machine's records, or else from the TPU's workers.
 
-    It has no workers if its TPU no longer exists, or if another TPU has its name.
+    It has no workers, but a reason, if its TPU is not known to exist and to be READY, or if another
+    TPU has its name.
 
     Raises:
         Problem: Neither this machine nor the workers have the job.
@@ -87,30 +88,34 @@ def load_job(
     record = job_records.find_job(client.project, name, id_)
     try:
         chosen, route = find_workers(client, project, name, typed.complete(record))
-    except Problem:
+    except Problem as problem:
         if record is None or not any(path.exists() for path in record.logs):
             raise
-        return TpuJob(record, (), typed.make_route(project))
+        return TpuJob(record, (), typed.make_route(project), problem)
     if record is None or record.created != _creation(chosen[0].node):
         found = _adopt(client, chosen, route, name, id_)
         if found or record is None:
             return TpuJob(_require(found, name, id_), chosen, route)
-        return TpuJob(record, (), route)
+        return TpuJob(record, (), route, _make_other_tpu_problem(record))
     return TpuJob(record, chosen, route)
 
 
 def load_reachable_job(
     client: OfferingClient, project: Project, name: str, id_: str | None, typed: TypedConnection
 ) -> TpuJob:
-    """Return a job whose workers still exist; raises Problem if they are gone."""
+    """Return a job whose workers can be called; raises Problem if there are none."""
     job = load_job(client, project, name, id_, typed)
-    if not job.workers:
-        raise Problem(
-            f"`{name}` is not there any more, and neither is its job `{job.record.id}`",
-            hint=f"`tpustarter tpu job logs {name}` shows the logs that are here",
-            code=ExitCode.USAGE,
-        )
+    if job.absence:
+        raise job.absence
     return job
+
+
+def _make_other_tpu_problem(record: JobRecord) -> Problem:
+    return Problem(
+        f"`{record.tpu}` is another TPU by now, which has no job `{record.id}`",
+        hint=f"`tpustarter tpu job logs {record.tpu}` shows the logs that are here",
+        code=ExitCode.USAGE,
+    )
 
 
 def _creation(node: TpuNode) -> str:
@@ -166,8 +171,14 @@ def _adopt(
 def _connect_tpus(
     client: OfferingClient, project: Project, name: str | None, typed: TypedConnection
 ) -> Iterator[tuple[str, TpuJob | Problem]]:
-    """Yield the named TPU, or each READY one, with its workers or the Problem in reaching them."""
-    for one in [name] if name else list(_ready_names(client, typed.zone)):
+    """Yield the named TPU, or each READY one, with its workers or the Problem in reaching them.
+
+    A zone that Google could not reach takes the place of the TPUs in it.
+    """
+    listing = ResourceList[TpuNode](()) if name else workers.list_nodes(client, typed.zone)
+    for zone in listing.unreachable:
+        yield zone, Problem("Google could not reach it, so jobs on TPUs there are not in this list")
+    for one in [name] if name else list(_ready_names(listing.items)):
         known = job_records.find_job(client.project, one)
         try:
             chosen, route = find_workers(client, project, one, typed.complete(known))
@@ -179,9 +190,8 @@ def _connect_tpus(
             yield one, TpuJob(_blank_record(client, chosen, route, one), chosen, route)
 
 
-def _ready_names(client: OfferingClient, zone: str | None) -> Iterator[str]:
+def _ready_names(nodes: Sequence[TpuNode]) -> Iterator[str]:
     """Yield the names of TPUs whose slices are all READY."""
-    nodes = workers.list_nodes(client, zone).items
     groups: dict[str, list[TpuNode]] = {}
     for node in nodes:
         several = sum(one.queued_resource == node.queued_resource for one in nodes) > 1

@@ -148,6 +148,24 @@ def find_request(client: OfferingClient, job: TpuJob) -> TpuRequest:
     return request
 
 
+def require_free_recreation(job: TpuJob, request: TpuRequest, now: datetime) -> None:
+    """Raise Problem if a TPU that the TRC grant has a line for would be billed now.
+
+    A TPU outside the grant was paid for before the job, and its user has asked for more.
+    """
+    grant, node = trc_grant.load_grant(), job.workers[0].node
+    if grant is None or not trc_grant.is_resource_covered(grant, node):
+        return
+    judgement = trc_grant.judge_request(request, grant, None, now)
+    if not judgement.is_free:
+        raise Problem(
+            f"`{request.name}` is not asked for anew, because Google would bill it: "
+            f"{judgement.why}",
+            hint="`tpustarter tpu create` with `--outside-grant` makes one that you pay for",
+            code=ExitCode.USAGE,
+        )
+
+
 def is_pre_empted(
     client: OfferingClient, job: TpuJob, states: Sequence[WorkerJobState], clock: Clock
 ) -> bool:
@@ -166,11 +184,14 @@ def is_pre_empted(
 def query_preemption(
     client: OfferingClient, job: TpuJob, clock: Clock, queries: int = PREEMPTION_QUERIES
 ) -> bool:
-    """Ask Google, with pauses between the queries, whether a job's TPU was pre-empted."""
+    """Ask Google, with pauses between the queries, whether a job's TPU was pre-empted.
+
+    Returns False without an answer once the job's calls are cancelled.
+    """
     for number in range(queries):
         if number:
             clock.sleep(QUERY_PAUSE_S)
-        if _has_preemption(client, job):
+        if not job.is_cancelled and _has_preemption(client, job):
             return True
     return False
 
@@ -179,14 +200,14 @@ def _has_preemption(client: OfferingClient, job: TpuJob) -> bool:
     """Return whether Google pre-empted one of a job's machines since their creation.
 
     Otherwise somebody deleted them, or the time of a flex-start VM was over. In the Cloud TPU API
-    the request of a pre-empted TPU stays.
+    the request of a pre-empted TPU stays, as does that of a TPU whose node alone was deleted.
     """
     node = job.workers[0].node
     if node.api != "compute":
         if not any(job_run.explain_lost_worker(client, worker) for worker in job.workers):
             return False
         request = client.of(node.api).queued_resource(node.zone, node.queued_resource)
-        return request is not None and request.state != "DELETING"
+        return request is not None and request.state != "DELETING" and not request.is_by_user
     times = client.of(node.api).list_preemptions(node.zone)
     found = [times[one.host] for one in job.workers if one.host in times]
     return any(node.created is None or time >= node.created for time in found)

@@ -148,7 +148,11 @@ def _is_of(row: object, record: JobRecord) -> bool:
 
 def _rows() -> list[object]:
     rows = state.load_state(STATE).get("jobs", [])
-    return rows if is_array(rows) else []
+    if is_array(rows):
+        return rows
+    with locations.convert_write_errors(state.find_state_path(STATE)):
+        state.move_damaged_file(STATE)
+    return []
 
 
 def _read(row: object) -> JobRecord | None:
@@ -186,12 +190,16 @@ def _is_over(record: JobRecord) -> bool:
 
 
 def _remove_folders(dropped: Collection[str], kept: Collection[str]) -> None:
-    """Remove the folders of dropped jobs, and old folders without a record."""
+    """Remove the folders of dropped jobs, and old folders without a record.
+
+    Once a damaged list was moved aside, no record may mean that it is in there.
+    """
+    is_damaged = any(locations.state_folder_path().glob(f"{STATE}.broken-*"))
     before = time.time() - UNKNOWN_DAYS * 24 * 3600
     with contextlib.suppress(OSError):
         for folder in jobs_folder().iterdir():
             is_old = folder.name not in kept and folder.stat().st_mtime < before
-            if folder.name in dropped or is_old:
+            if folder.name in dropped or (is_old and not is_damaged):
                 shutil.rmtree(folder, ignore_errors=True)
 
 

@@ -25,6 +25,7 @@ from tpustarter.cloud.jobs.worker_calls import (
     AnswerFrame,
     CallError,
     ConnectionSettings,
+    StopFlag,
     Task,
     WorkerDone,
     WorkerFields,
@@ -150,10 +151,20 @@ class TpuJob:
     record: JobRecord
     workers: Sequence[Worker]
     route: ConnectionSettings
-    is_cancelled: bool = False
-    """True once `cancel_calls` was called."""
+    absence: Problem | None = None
+    """The reason why it has no workers: its TPU is gone, or could not be asked for."""
+    _cancelling: StopFlag = field(default_factory=StopFlag)
     _tasks: list[WorkerTasks] = field(default_factory=list[WorkerTasks])
     _is_starting: bool = False
+
+    @property
+    def is_cancelled(self) -> bool:
+        """True once `cancel_calls` was called."""
+        return self._cancelling.is_set()
+
+    def wait(self, seconds: float) -> None:
+        """Wait for a number of seconds, or until `cancel_calls` is called."""
+        self._cancelling.wait(seconds)
 
     def cancel_calls(self) -> None:
         """End every call; commands on the workers keep running.
@@ -161,7 +172,8 @@ class TpuJob:
         While a command is being started, only a second call has an effect, because the start must
         find out on which workers it runs.
         """
-        is_second, self.is_cancelled = self.is_cancelled, True
+        is_second = self.is_cancelled
+        self._cancelling.set()
         for tasks in [*self._tasks] if is_second or not self._is_starting else ():
             tasks.stop()
 
@@ -448,7 +460,10 @@ class _FollowTask:
 
 
 def explain_lost_worker(client: OfferingClient | None, worker: Worker) -> str:
-    """Return the reason, according to Google, why a worker will not come back; empty if it may."""
+    """Return the reason, according to Google, why a worker will not come back; empty if it may.
+
+    A TPU VM that somebody stopped has its disk, and may be started again.
+    """
     if client is None:
         return ""
     try:
@@ -460,7 +475,7 @@ def explain_lost_worker(client: OfferingClient | None, worker: Worker) -> str:
     if worker.node.instances and worker.host not in node.instances:
         return f"`{worker.host}` no longer exists"
     state = resource_states.find_state_meaning(node)
-    return f"`{node.name}` is {state.name}" if state.mark in ("bad", "act") else ""
+    return f"`{node.name}` is {state.name}" if state.mark == "bad" else ""
 
 
 def save_job_end(record: JobRecord, states: Sequence[WorkerJobState]) -> JobRecord:

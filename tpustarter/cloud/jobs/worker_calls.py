@@ -142,7 +142,7 @@ class WorkerCall:
     def frames(self) -> Iterator[AnswerFrame]:
         """Yield the frames of the answer; raises CallError if it is refused or incomplete."""
         stdout = self._stdout
-        _skip_greeting(stdout)
+        is_whole = _skip_greeting(stdout)
         while line := stdout.readline(_FRAME_BYTES):
             try:
                 fields = as_object(json.loads(line))
@@ -151,11 +151,14 @@ class WorkerCall:
                 raise CallError("sent something that is no answer") from error
             data = stdout.read(size)
             if len(data) < size:
+                is_whole = False
                 break
             if fields["event"] == "refused":
                 raise CallError(f"cannot do this: {fields['what']}", is_refused=True)
             yield AnswerFrame(str(fields["event"]), fields, data)
         self._raise_for_end()
+        if not is_whole:  # such as a login shell that ends with 0
+            raise CallError("gave no answer, although the connection ended well")
 
     def _raise_for_end(self) -> None:
         code = self._process.wait()
@@ -199,15 +202,16 @@ def _require_pipe(stream: IO[bytes] | None) -> IO[bytes]:
     return stream
 
 
-def _skip_greeting(stdout: IO[bytes]) -> None:
-    """Skip a login script's output, up to the first line of the answer."""
+def _skip_greeting(stdout: IO[bytes]) -> bool:
+    """Skip a login script's output, and return whether the first line of the answer follows it."""
     read = 0
     while line := stdout.readline(_GREETING_BYTES):
         read += len(line)
         if line.endswith(worker_program.HELLO):
-            return
+            return True
         if read > _GREETING_BYTES:
             raise CallError("writes without end before it answers")
+    return False
 
 
 @dataclass(frozen=True)

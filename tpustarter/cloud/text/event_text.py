@@ -6,7 +6,7 @@ terminal.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 
 from tpustarter.cloud.api import api_choice, compute_requests, resource_states
@@ -15,6 +15,7 @@ from tpustarter.cloud.api.gcloud_commands import quote_for_shell
 from tpustarter.cloud.billing.inventory import ListedTpu
 from tpustarter.cloud.create import events
 from tpustarter.cloud.create.tpu_request import TpuRequest
+from tpustarter.cloud.delete.ownership import Whose
 from tpustarter.cloud.text import slice_drawing
 from tpustarter.text import phrases
 
@@ -109,14 +110,31 @@ def format_unreadable_warning(file: str) -> str:
     )
 
 
-def describe_others_leftovers(count: int) -> str:
+def describe_others_leftovers(owners: Sequence[Whose]) -> str:
     """Return the sentence on leftovers that the ledger does not show to be the user's."""
-    one = "It was not asked for from here and may be somebody else's, so only its name deletes it."
-    many = (
-        "They were not asked for from here and may be somebody else's, so only their names delete "
-        "them."
-    )
-    return phrases.choose_plural(count, one, many)
+    one = f"It {describe_owner(owners)}, so only its name deletes it."
+    many = f"They {describe_owner(owners)}, so only their names delete them."
+    return phrases.choose_plural(len(owners), one, many)
+
+
+def describe_owner(owners: Sequence[Whose]) -> str:
+    """Return the predicate on TPUs that may be somebody else's, as far as the ledger shows it."""
+    if "unclear" in owners:
+        return "may be yours or somebody else's"
+    verb = phrases.choose_plural(len(owners), "was", "were")
+    return f"{verb} not asked for from here and may be somebody else's"
+
+
+def describe_no_leftovers(*, is_rest: bool) -> str:
+    """Return the sentence for no leftovers, or for none beside those just named."""
+    if is_rest:
+        return "Nothing else is left over, as far as Google lists it."
+    return "Nothing is left over, and no name or quota is taken up by an old request."
+
+
+def describe_unreachable(zones: Iterable[str]) -> str:
+    """Return the sentence on zones whose resources a list lacks."""
+    return f"Google could not reach {', '.join(zones)}, so what is there is not in this list."
 
 
 def describe_error(row: ListedTpu) -> tuple[str, tuple[str, ...]]:

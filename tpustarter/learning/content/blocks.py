@@ -131,6 +131,8 @@ class LessonPart:
     """The summary of the enclosing fold; empty outside a fold."""
     exercise: str = ""
     """The name of the exercise that a hint leads to; empty for other kinds."""
+    is_setup_offer: bool = False
+    """True for a hint on what the lesson lacks here, which goes once it is installed."""
 
 
 def parse_lesson(lesson: Lesson) -> list[LessonPart]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -68,7 +69,7 @@ def list_headings(text: str) -> list[str]:
 
 def find_section(text: str, anchor: str) -> str | None:
     """Return a heading's section with those below it, or None if there is no such heading."""
-    lines, start, level = text.splitlines(keepends=True), -1, ""
+    lines, start, level = [*io.StringIO(text, newline=None)], -1, ""  # as the parser counts them
     for opening, inline in pairwise(parse_tokens(text)):
         if opening.type != "heading_open":
             continue

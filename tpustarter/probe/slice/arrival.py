@@ -20,6 +20,7 @@ from typing import TypeGuard
 
 from tpustarter.probe.slice.host_position import HostPosition
 from tpustarter.probe.slice.messages import ArrivalAnswer, ArrivalFacts
+from tpustarter.probe.slice.shared_checks import INCONCLUSIVE
 
 PATH = "/tpustarter/arrive"
 MAX_BYTES = 1 << 20
@@ -146,6 +147,8 @@ def receive_host_facts(place: HostPosition, own: ArrivalFacts, timeout_s: float,
         roster.wait(timeout_s, waiting)
         yield roster
     finally:
+        if roster.wait_for_answer(0) is None:  # an error, which the others must not wait through
+            roster.close(goes_on=False, code=INCONCLUSIVE)
         server.shutdown()
         thread.join()
         server.server_close()  # waits until each host has its answer

@@ -28,8 +28,15 @@ class LessonPythons:
     """The preferred one first."""
     on_tpu: bool
     """True if this machine has a TPU, for which set-up downloads more."""
+    packages: Mapping[Path, frozenset[str]]
+    """The packages that each of them has, by its path."""
     env: Mapping[str, str] | None = None
     """The environment variables, which say where a system Python has further packages."""
+
+    def list_missing_packages(self, python: Interpreter, names: Iterable[str]) -> list[str]:
+        """Return the install names of the packages that a Python lacks."""
+        installed = self.packages[python.path]
+        return [name for name in names if name.replace("-", "_") not in installed]
 
 
 @dataclass(frozen=True)
@@ -114,8 +121,16 @@ def find_lesson_pythons(machine: host.Machine) -> LessonPythons:
     try:
         chosen, others = interpreters.choose_interpreter(None, machine.env, Path.cwd())
     except Problem:  # there is no Python at all
-        return LessonPythons((), on_tpu=on_tpu)
-    return LessonPythons((chosen, *others), on_tpu=on_tpu, env=machine.env)
+        return read_lesson_pythons((), on_tpu=on_tpu)
+    return read_lesson_pythons((chosen, *others), on_tpu=on_tpu, env=machine.env)
+
+
+def read_lesson_pythons(
+    pythons: tuple[Interpreter, ...], *, on_tpu: bool, env: Mapping[str, str] | None = None
+) -> LessonPythons:
+    """Return the Pythons with their packages, which are read from the disk only here."""
+    packages = {one.path: interpreters.list_packages(one.path.parents[1], env) for one in pythons}
+    return LessonPythons(pythons, on_tpu, packages, env)
 
 
 def find_needed_setups(lessons: Iterable[Lesson], here: LessonPythons) -> list[NeededSetup]:
@@ -145,12 +160,18 @@ def describe_missing_packages(lesson: Lesson, here: LessonPythons) -> str:
     python = next((one for one in here.pythons if name and one.has_framework(name)), None)
     if python is None or not can_run(lesson, python):
         return ""
-    missing = interpreters.list_missing_packages(lesson.packages, python.path.parents[1], here.env)
+    missing = here.list_missing_packages(python, lesson.packages)
     if not missing:
         return ""
     shown = interpreters.format_path(python.path, here.env or {}, Path.cwd())
     lack = framework_plan.explain_missing_packages(missing, shown)
     return f"The blocks of this lesson are skipped, because {lack.what}. {lack.hint}."
+
+
+def describe_need(lesson: Lesson, here: LessonPythons) -> str:
+    """Return sentences on what a lesson's blocks lack here; empty if they can run."""
+    needed = find_setup_for_lesson(lesson, here)
+    return needed.describe_for_lesson() if needed else describe_missing_packages(lesson, here)
 
 
 def _make_needed_setup(name: str, lessons: Sequence[Lesson], here: LessonPythons) -> NeededSetup:
@@ -164,8 +185,7 @@ def _make_needed_setup(name: str, lessons: Sequence[Lesson], here: LessonPythons
     title = f"{known.title} {oldest} or newer" if older else known.title
     packages = dict.fromkeys(package for lesson in lessons for package in lesson.packages)
     if python:
-        missing = interpreters.list_missing_packages(packages, python.path.parents[1], here.env)
-        packages = dict.fromkeys(missing)
+        packages = dict.fromkeys(here.list_missing_packages(python, packages))
     download, space = SIZES[known.tpu_wheel if here.on_tpu else known.wheel]
     return NeededSetup(
         PROFILES[known.profile],

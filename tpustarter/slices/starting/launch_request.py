@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import enum
+import hashlib
 import re
 import shlex
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from tpustarter.core import locations
 from tpustarter.slices.starting.labelled_output import LabelFormat
 
 PORT = 8476
@@ -24,8 +28,26 @@ ENDED = "tpustarter-ended "
 """Prefix of a host's last line, with its exit code, if one command starts all hosts."""
 EVENT = '{"event":'
 """Prefix of a line that is an event of the probe."""
+KEPT_S = 7 * 86400
+"""Seconds after which `keep_archive` deletes other zips of the same name."""
 NOT_CONNECTED = 255
 """Exit code of ssh for a failed or lost connection; the probe never exits with it."""
+
+
+def keep_archive(name: str, data: bytes) -> Path:
+    """Write the hosts' zip to the state folder, where a pasted command finds it for a week.
+
+    Its name depends on its content, so what another process prepares is never started instead.
+    """
+    folder = locations.make_state_folder()
+    path = folder / f"{name}-{hashlib.sha256(data).hexdigest()[:8]}.pyz"
+    with locations.convert_write_errors(path):
+        locations.replace_file(path, data, 0o644)
+    for other in folder.glob(f"{name}-*.pyz"):
+        with contextlib.suppress(OSError):  # another process may delete it too
+            if other.stat().st_mtime < time.time() - KEPT_S:
+                other.unlink()
+    return path
 
 
 @dataclass(frozen=True, kw_only=True)

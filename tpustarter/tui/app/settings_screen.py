@@ -147,14 +147,10 @@ Enter chooses the marked line, and a star marks what is chosen. Each choice is k
         choices = self.tutor.choices
         yield Row(None, group_heading("Python that runs lessons and checks"))
         yield _choice_row("python:", "automatic", chosen=choices.python is None)
-        paths = [str(candidate.path) for candidate in self._facts.candidates] if self._facts else []
-        by_path = (
-            {str(candidate.path): candidate for candidate in self._facts.candidates}
-            if self._facts
-            else {}
-        )
+        known = self._facts.pythons.pythons if self._facts else ()
+        by_path = {str(python.path): python for python in known}
         saved = [choices.python] if choices.python else list[str]()
-        for path in dict.fromkeys([*saved, *paths]):
+        for path in dict.fromkeys([*saved, *by_path]):
             names = by_path[path].frameworks_text if path in by_path else ""
             shown = interpreters.format_path(Path(path), self.tutor.machine.env, Path.cwd())
             text = f"{escape_text(shown)}  {names or 'no framework'}"

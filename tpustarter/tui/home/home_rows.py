@@ -87,8 +87,7 @@ def _describe_setups(
     from tpustarter.setup.environment import needed_setups  # late, for a fast first paint
 
     on_path = [known.lessons[name] for name in progress.whole.lessons]
-    here = needed_setups.LessonPythons(facts.candidates, on_tpu=facts.on_tpu)
-    for setup in needed_setups.find_needed_setups(on_path, here):
+    for setup in needed_setups.find_needed_setups(on_path, facts.pythons):
         is_next = progress.next in setup.blocked
         if setup.blocked and (is_next or not progress.whole.is_begun):
             yield f"{setup.describe_briefly(len(on_path))} `s` lists set-ups."

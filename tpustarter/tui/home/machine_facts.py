@@ -13,6 +13,7 @@ from tpustarter.checking.results import no_tpu_reason
 from tpustarter.core.problem import Problem
 from tpustarter.learning.progress import course
 from tpustarter.machine import frameworks, host
+from tpustarter.setup.environment.needed_setups import LessonPythons, read_lesson_pythons
 from tpustarter.text import phrases
 from tpustarter.text.terminal import escape_text
 from tpustarter.tui.app.machine_label import MachineLabelText
@@ -35,10 +36,10 @@ class MachineFacts:
     on_tpu: bool
     has_framework: bool
     """True if the Python under test has a framework."""
+    pythons: LessonPythons
+    """The Python under test, if there is one, then other Pythons with a framework."""
     suggestion: tuple[str, str] = ("", "")
     """The id of the learning path that suits this machine, and the reason."""
-    candidates: tuple[Interpreter, ...] = ()
-    """The Python under test, if there is one, then other Pythons with a framework."""
     chips: int = 0
     """Number of TPU chips, or of the virtual devices used instead."""
     lacks_tpu: bool = False
@@ -88,8 +89,8 @@ def collect_machine_facts(machine: host.Machine, settings: Settings) -> MachineF
         else MachineLabelText(escape_text(no_tpu), ", ".join([name, *rest])),
         on_tpu,
         bool(chosen and chosen.frameworks),
+        read_lesson_pythons(tuple([chosen, *others] if chosen else others), on_tpu=on_tpu),
         _suggestion(machine, chosen, on_tpu=on_tpu),
-        tuple([chosen, *others] if chosen else others),
         run_plan.chips if on_tpu else (run_plan.devices or 0) * run_plan.virtual,
         lacks_tpu,
     )

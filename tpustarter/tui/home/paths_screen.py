@@ -15,7 +15,6 @@ from textual.widgets import Static
 
 from tpustarter.learning.content.paths import list_lessons_on_path
 from tpustarter.setup.environment import needed_setups
-from tpustarter.setup.environment.needed_setups import LessonPythons
 from tpustarter.text import phrases
 from tpustarter.text.terminal import escape_text
 from tpustarter.tui.kit.page import Page
@@ -215,8 +214,7 @@ when you change.
         """Yield the sentences about what a path needs, once the machine has been examined."""
         if self._course and self._facts:
             on_path = list_lessons_on_path(path, self._course.lessons.values())
-            here = LessonPythons(self._facts.candidates, on_tpu=self._facts.on_tpu)
-            for setup in needed_setups.find_needed_setups(on_path, here):
+            for setup in needed_setups.find_needed_setups(on_path, self._facts.pythons):
                 if self.has_class("-beside"):
                     yield setup.describe(len(on_path))
                 elif setup.blocked:

@@ -124,7 +124,8 @@ class OpenedLesson:
         opening, heading, rest = first.text.partition("\n## ")
         if self.setup_offer and first.kind == "markdown":
             yield replace(first, text=opening)
-            yield replace(first, kind="hint", text=self.setup_offer)
+            is_lacking = bool(self.needed or self.missing)
+            yield replace(first, kind="hint", text=self.setup_offer, is_setup_offer=is_lacking)
             first = replace(first, text=f"## {rest}" if heading else "")
         yield first
         yield from others

@@ -219,8 +219,8 @@ marked one wrote last stands below, and **Enter** gives that the whole screen, a
             yield "f explains it."
         elif self._run.is_stopped:
             yield "No longer following. The job goes on."
-        elif not job.workers:
-            yield "Its TPU is gone, and these are the logs that are here."
+        elif job.absence:
+            yield f"These are the logs that are here, because {job.absence.summary}."
             yield f"{job_text.describe_record(job.record).capitalize()}."
         yield from self._news
         if job.workers and job.record.phase == "ended":

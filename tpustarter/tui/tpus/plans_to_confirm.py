@@ -13,7 +13,7 @@ from tpustarter.cloud.api import workers
 from tpustarter.cloud.api.api_client import ProjectClient
 from tpustarter.cloud.api.clock import Clock
 from tpustarter.cloud.api.project_and_zone import Project
-from tpustarter.cloud.api.resources import TpuNode
+from tpustarter.cloud.api.resources import TpuNode, list_unreachable
 from tpustarter.cloud.billing import inventory
 from tpustarter.cloud.billing.inventory import ListedTpu
 from tpustarter.cloud.delete import removal, stop_and_start
@@ -66,12 +66,12 @@ def plan_leftovers(client: ProjectClient, clock: Clock, project: Project) -> Tpu
     queued, nodes = client.resources()
     found = removal.find_leftovers(project.name, queued.items, nodes.items)
     doomed = found.ours
-    silent = tuple(dict.fromkeys((*queued.unreachable, *nodes.unreachable)))
-    missing = f"Google could not reach {', '.join(map(escape_text, silent))}." if silent else ""
-    others = _describe_others(found.others)
+    silent = list_unreachable(queued, nodes)
+    missing = escape_text(event_text.describe_unreachable(silent)) if silent else ""
+    others = _describe_others(found.others, project)
     if not doomed:
-        nothing = "Nothing is left over, and no name or quota is taken up by an old request."
-        return f"{others or nothing} {missing}".strip()
+        nothing = event_text.describe_no_leftovers(is_rest=bool(others or missing))
+        return " ".join(filter(None, [others, missing, nothing]))
     now = clock.now()
     lines: list[LaidOutLines] = []
     for one in doomed:
@@ -79,7 +79,7 @@ def plan_leftovers(client: ProjectClient, clock: Clock, project: Project) -> Tpu
     if others:
         lines += [HangingText("", style_sentence(others)), HangingText("", "")]
     if missing:
-        lines.append(HangingText("", f"{missing} What is left over there is not in this list."))
+        lines.append(HangingText("", missing))
     commands = [command for one in doomed for command in one.commands(project)]
     return TpuPlan(
         f"Delete {phrases.format_count(len(doomed), 'leftover')}?",
@@ -90,14 +90,15 @@ def plan_leftovers(client: ProjectClient, clock: Clock, project: Project) -> Tpu
     )
 
 
-def _describe_others(others: Sequence[DeletionPlan]) -> str:
+def _describe_others(others: Sequence[DeletionPlan], project: Project) -> str:
     """Return a sentence on leftovers that may be somebody else's, or "" if there are none."""
     if not others:
         return ""
     names = phrases.join_words([f"`{one.name}` in {one.zone}" for one in others], most=4)
     verb = phrases.choose_plural(len(others), "is", "are")
-    sentence = event_text.describe_others_leftovers(len(others))
-    return escape_text(f"Left over too {verb} {names}. {sentence}")
+    rows = [inventory.make_tpu_row(one, project.name) for one in others]
+    sentence = event_text.describe_others_leftovers([row.owner for row in rows])
+    return escape_text(f"{names} {verb} left over. {sentence}")
 
 
 def plan_stop_or_start(
@@ -107,7 +108,7 @@ def plan_stop_or_start(
     (zone, name) = (tpu.nodes[0].zone, tpu.nodes[0].name)
     node = client.of(tpu.api).node(zone, name)
     if node is None:
-        raise removal.make_missing_tpu_problem(escape_text(name))
+        raise removal.make_missing_tpu_problem(name)
     stop_and_start.require_can_stop_or_start(verb, node)
     work = tpu_work.make_stop_or_start_work(verb, node, project)
     age = event_text.format_age(tpu, clock.now())

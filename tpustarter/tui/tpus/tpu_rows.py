@@ -162,8 +162,7 @@ def format_bill_and_leftovers(seen: KnownTpus) -> str:
             )
         )
     if seen.unreachable:
-        zones = ", ".join(map(escape_text, seen.unreachable))
-        told.append(f"Google could not reach {zones}, so what is there is not in this list.")
+        told.append(escape_text(event_text.describe_unreachable(seen.unreachable)))
     return " ".join(told)
 
 

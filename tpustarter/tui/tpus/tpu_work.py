@@ -16,9 +16,8 @@ from tpustarter.cloud.api import gcloud_commands, project_and_zone
 from tpustarter.cloud.api.api_client import ApiClient, OfferingClient, ProjectClient
 from tpustarter.cloud.api.clock import Clock
 from tpustarter.cloud.api.cloud_client import CloudClient
-from tpustarter.cloud.api.errors import CloudProblem
 from tpustarter.cloud.api.project_and_zone import Project
-from tpustarter.cloud.api.resources import QueuedResource, TpuNode
+from tpustarter.cloud.api.resources import QueuedResource, TpuNode, list_unreachable
 from tpustarter.cloud.billing import ledger
 from tpustarter.cloud.billing.inventory import ListedTpu
 from tpustarter.cloud.billing.ledger import LedgerEntry
@@ -110,8 +109,9 @@ def plan_deletion_of_row(client: ProjectClient, row: ListedTpu) -> DeletionPlan:
     for one in removal.plan_all_deletions(queued.items, nodes.items):
         if (one.api, one.zone, one.name) == (row.api, row.zone, row.name):
             return one
-    if row.zone in (*queued.unreachable, *nodes.unreachable):
-        raise Problem(f"Google could not reach `{escape_text(row.zone)}`", hint="try again later")
+    if unreachable := list_unreachable(queued, nodes):
+        places = escape_text(", ".join(unreachable))
+        raise Problem(f"Google could not reach {places}", hint="try again later")
     raise Problem(
         f"Google lists nothing called `{escape_text(row.name)}` in `{escape_text(row.zone)}`",
         hint="nothing has to be deleted; r asks again, and what was gone for ten minutes leaves "
@@ -150,7 +150,7 @@ def _entry_of(client: ApiClient, row: ListedTpu) -> LedgerEntry:
             return entry
     resource = client.queued_resource(row.zone, row.name)
     if resource is None:
-        raise removal.make_missing_tpu_problem(escape_text(row.name))
+        raise removal.make_missing_tpu_problem(row.name)
     return removal.make_entry_for_foreign_tpu(
         client.project, DeletionPlan(row.zone, row.name, resource, ())
     )
@@ -184,10 +184,10 @@ def make_deletion_work(doomed: Sequence[DeletionPlan], project: Project) -> TpuW
 
 
 def _delete(client: ProjectClient, one: DeletionPlan, clock: Clock) -> Generator[Event, None, bool]:
-    """Delete one of several; an error from Google must not prevent the other deletions."""
+    """Delete one of several; an error of one must not prevent the other deletions."""
     try:
         return (yield from removal.carry_out_deletion(client, one, clock))
-    except CloudProblem as problem:
+    except Problem as problem:
         yield RequestMayExist(
             removal.make_entry_for_foreign_tpu(client.project, one), problem.summary
         )

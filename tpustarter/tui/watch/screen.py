@@ -62,9 +62,8 @@ device and starts no framework, so it is safe beside a job.
     def _look(self) -> None:
         try:
             if self._watch is None:
-                self._watch = TpuWatch(
-                    self.tutor.machine, Path.cwd(), python=self.tutor.choices.python
-                )
+                # It prefers the Python of the settings, and does without one that is gone.
+                self._watch = TpuWatch(self.tutor.machine, Path.cwd())
             self.post_message(FactsLoaded(self._watch.look()))
         finally:
             self._is_looking = False

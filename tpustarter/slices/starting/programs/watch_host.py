@@ -58,7 +58,7 @@ def _send(fields: dict[str, object]) -> None:
 def _end_with_stdin(limit_s: float) -> None:
     while select.select([0], [], [], limit_s)[0] and os.read(0, 4096):
         pass
-    os._exit(1)
+    os._exit(1)  # the main thread may hang in gRPC; the SDK's process ends with its own stdin
 
 
 if __name__ == "__main__":

@@ -356,7 +356,7 @@ class LessonPage(VerticalScroll):
         """Hide the sentences about a set-up once it is done."""
         message.stop()
         for hint in self.query(KeyHint):
-            hint.display = message.is_needed or not hint.is_about_setup
+            hint.display = message.is_needed or not hint.is_setup_offer
 
     def update_end_panel(self) -> None:
         """Update the panel at the lesson's end. A worker thread may call this."""

@@ -22,12 +22,11 @@ from tpustarter.tui.lesson.page.question import QuestionView
 class KeyHint(Static):
     """A line about a key, added to the lesson by the screen."""
 
-    def __init__(self, piece: LessonPart, *, is_about_setup: bool = False) -> None:
+    def __init__(self, piece: LessonPart) -> None:
         super().__init__(
             StackedText([style_sentence(piece.text).stylize_before("$muted")]), classes="hint"
         )
-        self.is_about_setup = is_about_setup
-        """True if it is about a set-up that the lesson needs, and goes once that is done."""
+        self.is_setup_offer = piece.is_setup_offer
         self.exercise = piece.exercise
         """The name of the exercise that it leads to, or ""."""
 
@@ -75,6 +74,5 @@ def _widget(
     if piece.figure:
         return FigureView(piece.figure)
     if piece.kind == "hint":
-        is_about_setup = bool(opened.needed or opened.missing) and piece.text == opened.setup_offer
-        return KeyHint(piece, is_about_setup=is_about_setup)
+        return KeyHint(piece)
     return LessonText(plain_source(piece.text), is_read=True)
