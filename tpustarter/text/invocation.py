@@ -111,6 +111,11 @@ def _find_shell_command(
     if shell.is_started_by_uv(environ, prefix):
         project = _project(environ, Path(prefix), anywhere=anywhere)
         return f"{shell.find_typed_uv_command(environ, folders)} run{project} {NAME}"
+    if shell.is_started_by_uvx(environ, prefix):
+        uv = shell.find_typed_uv_command(environ, folders)
+        source = shell.find_uvx_source(NAME, prefix)
+        given = f" --from {shell.format_path(source, environ)}" if source else ""
+        return f"{'uvx' if uv == 'uv' else f'{uv} tool run'}{given} {NAME}"
     if started.endswith(f"/{NAME}/__main__.py"):
         return f"{shell.format_program(sys.executable, folders, environ)} -m {NAME}"
     return shell.format_program(started, folders, environ) if Path(started).name == NAME else NAME
