@@ -145,4 +145,9 @@ def test_first_command_runs_from_wheel_file(wheel: Path, monkeypatch: pytest.Mon
 
     assert f"tpustarter {__version__} (installed from {wheel})\n" == uv(*run, "--version")
     assert "healthy" == json.loads(uv(*run, "check", "host.space", "--json"))["verdict"]
-    assert f" --from {wheel} tpustarter agents --print" in uv(*run, "agents")
+    guide = uv(*run, "agents")
+    assert f" --from {wheel} tpustarter agents --print" in guide
+    entry = json.loads(guide[guide.index("  {") : guide.rindex("  }") + 3])
+    server = entry["mcpServers"]["tpustarter"]
+    words = [server["command"], *server["args"]]  # with mcp; the end of stdin is that of the server
+    subprocess.run(words, stdin=subprocess.DEVNULL, check=True)

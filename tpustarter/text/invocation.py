@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import sys
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 
-from tpustarter.machine import shell
+from tpustarter.machine import pip_command, shell
 
 NAME = "tpustarter"
 VARIABLE = "TPUSTARTER_COMMAND"
@@ -64,6 +65,18 @@ def tpustarter_command_anywhere() -> str:
         if given.strip()
         else find_launch_command(os.environ, sys.argv[0], anywhere=True)
     )
+
+
+def describe_missing_extra(extra: str, package: str) -> str:
+    """Return how to start this program with the package that one of its extras brings."""
+    command = tpustarter_command()
+    if command.startswith("uvx ") or " tool run " in command:
+        after = "uvx" if command.startswith("uvx ") else "tool run"
+        return f"type the same command with `--with {package}` after `{after}`"
+    if " run " in command:
+        return f"type the same command with `--extra {extra}` after `uv run`"
+    python = shlex.quote(sys.executable)
+    return f"run `{pip_command.format_pip_command(f'{python} -m pip install {package}')}`"
 
 
 def format_commands(text: str) -> str:
