@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import inspect
 import textwrap
 from collections.abc import Iterator
 from pathlib import Path
@@ -102,7 +103,7 @@ def format_man_page() -> str:
 
 def format_paragraphs(text: str) -> Iterator[str]:
     """Yield lines of roff for a help text, whose backspaces begin what is not wrapped."""
-    for paragraph in text.split("\n\n"):
+    for paragraph in inspect.cleandoc(text).split("\n\n"):
         before, mark, kept = paragraph.partition("\b\n")
         yield from (".PP", *fill(before))
         if mark:

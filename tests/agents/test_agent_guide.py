@@ -18,6 +18,7 @@ from tpustarter.cli import cli
 from tpustarter.core import content
 from tpustarter.core.problem import Problem
 from tpustarter.machine import pip_command
+from tpustarter.text import invocation
 from tpustarter.text.terminal import WIDTH
 
 
@@ -67,13 +68,18 @@ def test_lesson_has_file_of_each_agent() -> None:
 
 @pytest.mark.parametrize(
     ("command", "hint"),
-    [("tpustarter", "INSTALL"), ("uv run tpustarter", "`--extra mcp` after `uv run`")],
+    [
+        ("tpustarter", "INSTALL"),
+        ("uv run tpustarter", "`--extra mcp` after `uv run`"),
+        ("uvx --from t.whl tpustarter", "`--with mcp` after `uvx`"),
+        ("uv tool run tpustarter", "`--with mcp` after `tool run`"),
+    ],
 )
 def test_missing_package_error_names_install_command(
     command: str, hint: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Before anything is written on stdout."""
-    monkeypatch.setattr("tpustarter.cli.mcp.tpustarter_command", lambda: command)
+    monkeypatch.setattr(invocation, "tpustarter_command", lambda: command)
     monkeypatch.delitem(sys.modules, "tpustarter.agents.tool_server", raising=False)
     monkeypatch.setitem(sys.modules, "mcp_types", None)
     done = typed("mcp")

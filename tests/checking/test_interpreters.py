@@ -40,6 +40,15 @@ def test_the_order_of_candidates(tmp_path: Path) -> None:
         assert choose(tmp_path).why == OWN
 
 
+def test_uvx_hides_no_python_of_the_user(tmp_path: Path) -> None:
+    """It puts its own environment before them on PATH, in which nobody installed a framework."""
+    users, own = make_python(tmp_path / "users", jax="0.12.0.1"), f"{sys.prefix}/bin"
+    env = {"UV": "/bin/uv", "VIRTUAL_ENV": "", "PATH": f"{own}:{users.parent}"}
+    chosen, others = interpreters.choose_interpreter(None, env, tmp_path)
+
+    assert users.parent / "python3" in {chosen.path, *(one.path for one in others)}
+
+
 def test_environment_for_one_framework_serves_only_that(tmp_path: Path) -> None:
     """What set-up made for TensorFlow replaces no Python; who asks for TensorFlow gets it."""
     tensorflow, jax = tmp_path / "tpu-tensorflow", tmp_path / "tpu"

@@ -24,6 +24,7 @@ from tests.watch.test_situations import make_reading
 from tpustarter.core.problem import ExitCode
 from tpustarter.machine import host
 from tpustarter.slices.slice_watch import WatchedSlice
+from tpustarter.text import invocation
 from tpustarter.text.terminal import WIDTH
 from tpustarter.watch import watch_document
 from tpustarter.watch.reading import read_tpu
@@ -172,6 +173,16 @@ def test_frame_fits_every_size() -> None:
             assert [] == [line for line in frame if len(line) > columns]
             assert any("matrix unit 6 %" in line for line in frame)
             assert f"{chips - 1} " in " ".join(frame).replace("-", " ")
+
+
+def test_frame_names_command_that_works_here(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Within the width, because a line that the terminal breaks would push the first one out."""
+    command = "python3 -m uv run --project ~/a/long/folder tpustarter"
+    monkeypatch.setattr(invocation, "tpustarter_command", lambda: command)
+    frame = render_frame(make_reading(duty=70), WatchHistory(), None, (60, 23))
+
+    assert f"{command} learn" in " ".join(" ".join(frame).split())
+    assert 60 >= max(map(len, frame))
 
 
 def test_history_forgets() -> None:

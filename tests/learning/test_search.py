@@ -264,6 +264,16 @@ def test_index_is_kept_and_rebuilt_for_changed_texts(tmp_path: Path) -> None:
     assert [1] == [len(texts.find([["zebra"]], ["word"], every=True, most=9))]
 
 
+def test_index_closes_its_database() -> None:
+    """Python warns of one that is left open from 3.13 on."""
+    database = sqlite3.connect(":memory:")
+    index = SearchIndex(database)
+    del index
+
+    with pytest.raises(sqlite3.ProgrammingError):
+        database.execute("SELECT 1")
+
+
 @pytest.mark.parametrize("text", ["[", "- a", "oom: 3\nnan: [1]\n"])
 def test_broken_synonyms_cost_themselves(text: str, tmp_path: Path) -> None:
     """The search works without them."""

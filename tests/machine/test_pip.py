@@ -87,7 +87,9 @@ def test_existing_pip_command_stays(python: str) -> None:
     assert command != pip_command.format_pip_command(command)
     (folder.parents[1] / "python3/dist-packages/pip").mkdir(parents=True)
     assert command == pip_command.format_pip_command(command)
-    assert "/no/python -m pip check" == pip_command.format_pip_command("/no/python -m pip check")
+    assert "/no/bin/python -m pip check" == pip_command.format_pip_command(
+        "/no/bin/python -m pip check"
+    )
 
 
 def test_a_path_with_a_space_is_one_word(tmp_path: Path) -> None:

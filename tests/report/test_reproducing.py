@@ -187,7 +187,8 @@ def undefined(text: str) -> set[str]:
         if symbol.is_referenced() and symbol.is_global()
     }
     read |= {one.get_name() for one in top.get_symbols() if one.is_referenced()}
-    return read - known - {*dir(builtins), "__name__"}
+    by_compiler = {"__name__", "__conditional_annotations__"}  # the latter from Python 3.14 on
+    return read - known - {*dir(builtins), *by_compiler}
 
 
 def imported(text: str) -> set[str]:

@@ -160,7 +160,7 @@ def make_python(
             file.write_text(told.replace("{kind}", kind))
     if tensorflow:
         _claim(packages, build.replace("-", "_"), tensorflow)
-        _claim(packages, "keras", "3.15.1")
+        _claim(packages, "keras", "3.15")
         on_tpu = build == "tensorflow-tpu" and kind != "cpu"
         for name, text in TENSORFLOW.items():
             file = packages / "tensorflow" / name

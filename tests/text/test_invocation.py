@@ -119,6 +119,40 @@ def test_an_active_environment_needs_no_uv(project: Path) -> None:
     assert "tpustarter" == by_uv(project, PATH=path)
 
 
+@pytest.mark.parametrize(
+    ("record", "given"),
+    [
+        ("", ""),
+        ("[]", ""),
+        ('{"url": "file:///dist/t%200.whl", "archive_info": {}}', "--from '/dist/t 0.whl' "),
+        ('{"url": "https://x.org/t.whl", "archive_info": {}}', "--from https://x.org/t.whl "),
+        (
+            '{"url": "https://x.org/t", "vcs_info": {"vcs": "git", "commit_id": "1a"}}',
+            "--from git+https://x.org/t ",
+        ),
+    ],
+)
+def test_uvx_is_told_the_source_again(record: str, given: str, tmp_path: Path) -> None:
+    """Its environment is first on PATH and nowhere else, so that the name alone finds nothing."""
+    prefix, uv = tmp_path / "cache/archive-v0/x", program(tmp_path / "bin/uv")
+    started = program(prefix / "bin/tpustarter")
+    info = prefix / "lib/python3.12/site-packages/tpustarter-0.2.0.dist-info"
+    info.mkdir(parents=True)
+    (info / "direct_url.json").write_text(record)
+    environ = {"PATH": f"{prefix}/bin:{tmp_path}/bin", "UV": uv, "VIRTUAL_ENV": "/another"}
+
+    def found(**more: str) -> str:
+        return invocation.find_launch_command({**environ, **more}, started, prefix=str(prefix))
+
+    assert f"uvx {given}tpustarter" == found()
+    python = program(tmp_path / "bin/python3")
+    assert f"python3 -m uv tool run {given}tpustarter" == found(
+        UV_INTERNAL__PARENT_INTERPRETER=python
+    )
+    (tmp_path / "bin/tpustarter").symlink_to(started)
+    assert "tpustarter" == found()
+
+
 def test_without_uv_command_is_name_or_path(project: Path, tmp_path: Path) -> None:
     """A link on the PATH, as pipx makes one, is the name; a path that was typed stays one."""
     started, home = f"{project}/.venv/bin/tpustarter", str(project.parent)

@@ -55,7 +55,7 @@ SITUATIONS: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "some-idle": ({"duty": [98, 97, 98, 0, 98, 97, 98, 98]}, "device 3 is idle while 7 of 8 work"),
     "holds-and-idles": ({"duty": 0, "memory": 90}, "does not compute"),
-    "held-idle": ({"duty": 0, "memory": 2}, "all 8 devices are idle"),
+    "held-idle": ({"duty": 0, "memory": 2}, "nothing has run on them lately"),
     "memory-nearly-full": ({"duty": 98, "memory": [96] + [95] * 7}, "device 0 has 96 %"),
     "memory-uneven": ({"duty": 98, "memory": [59] + [33] * 7}, "device 0 uses 59 %"),
     "waits-for-the-host": ({"duty": 30}, "30 % of the time and wait for the host"),
@@ -118,3 +118,4 @@ def test_single_device_is_not_uneven() -> None:
 
     assert found is not None
     assert "held-idle" == found.id
+    assert "1 devices" not in found.text

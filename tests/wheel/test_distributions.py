@@ -20,6 +20,7 @@ import pytest
 
 from tests.support.places import REPOSITORY
 from tpustarter.machine import shell
+from tpustarter.text import invocation
 from tpustarter.version import __version__
 
 CHECKOUT = Path(os.environ.get("CHECKOUT", REPOSITORY))
@@ -137,9 +138,16 @@ def test_guide_states_sizes(sdist: Path, wheel: Path) -> None:
     assert bytes_now == pytest.approx([float(text) * 1e6 for text in stated.groups()], rel=0.1)
 
 
-def test_first_command_runs_from_wheel_file(wheel: Path) -> None:
-    """In an environment that uv makes for it, it names the file and checks this machine."""
+def test_first_command_runs_from_wheel_file(wheel: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In an environment of uv, it names the file, checks this machine, and says how to go on."""
+    monkeypatch.delenv(invocation.VARIABLE)
     run = ("tool", "run", "--quiet", "--isolated", "--from", str(wheel), "tpustarter")
 
     assert f"tpustarter {__version__} (installed from {wheel})\n" == uv(*run, "--version")
     assert "healthy" == json.loads(uv(*run, "check", "host.space", "--json"))["verdict"]
+    guide = uv(*run, "agents")
+    assert f" --from {wheel} tpustarter agents --print" in guide
+    entry = json.loads(guide[guide.index("  {") : guide.rindex("  }") + 3])
+    server = entry["mcpServers"]["tpustarter"]
+    words = [server["command"], *server["args"]]  # with mcp; the end of stdin is that of the server
+    subprocess.run(words, stdin=subprocess.DEVNULL, check=True)

@@ -6,13 +6,17 @@ Source: https://agents.md/ (read 2026-11). The file is plain Markdown without re
 from __future__ import annotations
 
 import json
+import os
+import sys
+from collections.abc import Mapping
 from pathlib import Path
 
 import msgspec
 
 from tpustarter.core import locations, yaml_rows
 from tpustarter.core.yaml_rows import Text
-from tpustarter.text.invocation import own_command
+from tpustarter.machine import shell
+from tpustarter.text.invocation import NAME, own_command
 from tpustarter.text.terminal import escape_text, wrap
 
 INSTRUCTIONS = locations.PACKAGE / "agents/AGENTS.md"
@@ -44,9 +48,18 @@ def read_instructions() -> str:
     return locations.read_text(INSTRUCTIONS)
 
 
+def find_start(environ: Mapping[str, str], prefix: str) -> list[str]:
+    """Return the words that start this program; uvx keeps no environment, and adds mcp to one."""
+    if not shell.is_started_by_uvx(environ, prefix):
+        return own_command()
+    source = shell.find_uvx_source(NAME, prefix)
+    given = ["--from", source] if source else []
+    return [environ["UV"], "tool", "run", "--with", "mcp", *given, NAME]
+
+
 def make_configuration(key: str = "mcpServers") -> str:
     """Return the entry for this installation, which works in any folder."""
-    command, *words = own_command()
+    command, *words = find_start(os.environ, sys.prefix)
     server = {"command": command, "args": [*words, "mcp"]}
     return json.dumps({key: {"tpustarter": server}}, indent=2)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib
-import shlex
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -15,8 +14,7 @@ from tpustarter.agents.answer_shape import LEAST_CHARACTERS, MOST_CHARACTERS
 from tpustarter.cli.command_end import handle_end_signals
 from tpustarter.cli.parameters import FiniteRange, StrictCommand
 from tpustarter.core.problem import Problem
-from tpustarter.machine import pip_command
-from tpustarter.text.invocation import tpustarter_command
+from tpustarter.text.invocation import describe_missing_extra
 
 if TYPE_CHECKING:
     from tpustarter.agents.tool import Schema, Tool, ToolArgument
@@ -138,7 +136,8 @@ def mcp(*, allow: bool) -> None:
     rehearsal start the Python that the agent names, and a rehearsal imports the file that it names.
     When a call is cancelled, what it started ends.
 
-    It needs the package mcp: `--extra mcp` after `uv run`, or `pip install mcp`.
+    It needs the package mcp: `--extra mcp` after `uv run`, `--with mcp` after `uvx`, or
+    `pip install mcp`.
     """
     try:
         from tpustarter.agents.tool_server import ToolServer
@@ -146,20 +145,13 @@ def mcp(*, allow: bool) -> None:
         raise Problem(
             f"the package `mcp` is missing in `{sys.executable}`: there is no module "
             f"`{error.name}`",
-            hint=_install(),
+            hint=describe_missing_extra("mcp", "mcp"),
         ) from error
     if sys.stdin.isatty():
         click.echo("Waiting for an agent on stdin. Ctrl-C ends this.", err=True)
     server = ToolServer(make_tools(), allow=allow)
     with handle_end_signals(server.end):
         server.run()
-
-
-def _install() -> str:
-    if " run " in tpustarter_command():  # started by uv, which can install the extra
-        return "type the same command with `--extra mcp` after `uv run`"
-    python = shlex.quote(sys.executable)
-    return f"run `{pip_command.format_pip_command(f'{python} -m pip install mcp')}`"
 
 
 def make_tools() -> list[Tool]:

@@ -13,8 +13,11 @@ import click
 
 from tpustarter.cli.parameters import StrictCommand
 from tpustarter.core.problem import ExitCode, Problem
-from tpustarter.machine import pip_command
-from tpustarter.text.invocation import format_commands, tpustarter_command
+from tpustarter.text.invocation import (
+    describe_missing_extra,
+    format_commands,
+    tpustarter_command,
+)
 from tpustarter.text.terminal import escape_text, format_code
 
 if TYPE_CHECKING:
@@ -90,20 +93,13 @@ def _tutor(port: int) -> TutorServer:
     except ModuleNotFoundError as error:
         raise Problem(
             f"`textual-serve` is missing in `{sys.executable}`: there is no module `{error.name}`",
-            hint=_install(),
+            hint=describe_missing_extra("serve", "textual-serve"),
         ) from error
     from tpustarter.serving.app_window import app_variables
 
     return TutorServer(
         [sys.executable, "-m", "tpustarter"], app_variables(tpustarter_command()), port=port
     )
-
-
-def _install() -> str:
-    if " run " in tpustarter_command():  # started by uv, which can install the extra
-        return "type the same command with `--extra serve` after `uv run`"
-    python = shlex.quote(sys.executable)
-    return f"run `{pip_command.format_pip_command(f'{python} -m pip install textual-serve')}`"
 
 
 def _serve_other(what: str, port: int) -> None:

@@ -3,7 +3,8 @@
 `uv run` (0.13.9, measured) sets `UV_RUN_RECURSION_DEPTH` and `VIRTUAL_ENV`, and puts that
 environment's `bin` first on `PATH`, which therefore differs from the user's own. It sets `UV` to
 its own path. `python3 -m uv` sets `UV_INTERNAL__PARENT_INTERPRETER` to that Python, and is replaced
-by `uv`.
+by `uv`. `uvx`, which is `uv tool run`, makes an environment in uv's cache. It changes `PATH` and
+`UV` in the same way, and leaves `VIRTUAL_ENV` as it was.
 """
 
 from __future__ import annotations
@@ -58,10 +59,37 @@ def is_started_by_uv(environ: Mapping[str, str], prefix: str) -> bool:
     return bool(environ.get("UV_RUN_RECURSION_DEPTH")) and environ.get("VIRTUAL_ENV") == prefix
 
 
+def is_started_by_uvx(environ: Mapping[str, str], prefix: str) -> bool:
+    """Return whether `uvx` started this program, in an environment that has no other name."""
+    is_first = environ.get("PATH", "").startswith(f"{prefix}/bin{os.pathsep}")
+    return is_first and bool(environ.get("UV")) and environ.get("VIRTUAL_ENV") != prefix
+
+
+def find_uvx_source(package: str, prefix: str) -> str:
+    """Return the file, folder or repository that `uvx --from` takes; empty for a package index.
+
+    Source: https://packaging.python.org/en/latest/specifications/direct-url/ (read 2026-11).
+    """
+    import json
+    from urllib.parse import unquote, urlsplit
+
+    for record in Path(prefix).glob(f"lib/python3*/site-packages/{package}-*.dist-info"):
+        try:
+            text = (record / "direct_url.json").read_text(encoding="utf-8")
+            fields: dict[str, dict[str, str]] = json.loads(text)
+            url, tool = str(fields["url"]), fields.get("vcs_info", {}).get("vcs")
+        except (OSError, ValueError, KeyError, TypeError, AttributeError):
+            continue
+        is_file = url.startswith("file:") and not tool
+        return unquote(urlsplit(url).path) if is_file else f"{tool}+{url}" if tool else url
+    return ""
+
+
 def list_path_folders(environ: Mapping[str, str], prefix: str) -> list[str]:
     """Return the folders on the PATH of the user's own shell."""
     first, *others = path = environ.get("PATH", os.defpath).split(os.pathsep)
-    return others if is_started_by_uv(environ, prefix) and first == f"{prefix}/bin" else path
+    is_by_uv = is_started_by_uv(environ, prefix) or is_started_by_uvx(environ, prefix)
+    return others if is_by_uv and first == f"{prefix}/bin" else path
 
 
 def format_program(place: str, path: Sequence[str], environ: Mapping[str, str]) -> str:

@@ -44,7 +44,7 @@ _NO_VENV = (
 _NO_NETWORK = "the package index was not reached: `python3 -m pip download --no-deps jax` shows why"
 _NO_DOWNLOAD = (
     "uv fetches Python from github.com: `curl -sSI https://github.com` shows whether that is "
-    "reached; a Python 3.12 or 3.13 from elsewhere on PATH does as well"
+    "reached; a Python 3.12 or newer from elsewhere on PATH does as well"
 )
 _HINTS = {
     r"python-build-standalone": _NO_DOWNLOAD,

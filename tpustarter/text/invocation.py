@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import sys
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 
-from tpustarter.machine import shell
+from tpustarter.machine import pip_command, shell
 
 NAME = "tpustarter"
 VARIABLE = "TPUSTARTER_COMMAND"
@@ -66,6 +67,18 @@ def tpustarter_command_anywhere() -> str:
     )
 
 
+def describe_missing_extra(extra: str, package: str) -> str:
+    """Return how to start this program with the package that one of its extras brings."""
+    command = tpustarter_command()
+    if command.startswith("uvx ") or " tool run " in command:
+        after = "uvx" if command.startswith("uvx ") else "tool run"
+        return f"type the same command with `--with {package}` after `{after}`"
+    if " run " in command:
+        return f"type the same command with `--extra {extra}` after `uv run`"
+    python = shlex.quote(sys.executable)
+    return f"run `{pip_command.format_pip_command(f'{python} -m pip install {package}')}`"
+
+
 def format_commands(text: str) -> str:
     """Rewrite the commands in some text for display, so that they work in this folder.
 
@@ -111,6 +124,11 @@ def _find_shell_command(
     if shell.is_started_by_uv(environ, prefix):
         project = _project(environ, Path(prefix), anywhere=anywhere)
         return f"{shell.find_typed_uv_command(environ, folders)} run{project} {NAME}"
+    if shell.is_started_by_uvx(environ, prefix):
+        uv = shell.find_typed_uv_command(environ, folders)
+        source = shell.find_uvx_source(NAME, prefix)
+        given = f" --from {shell.format_path(source, environ)}" if source else ""
+        return f"{'uvx' if uv == 'uv' else f'{uv} tool run'}{given} {NAME}"
     if started.endswith(f"/{NAME}/__main__.py"):
         return f"{shell.format_program(sys.executable, folders, environ)} -m {NAME}"
     return shell.format_program(started, folders, environ) if Path(started).name == NAME else NAME

@@ -41,9 +41,9 @@ def render_reading(
     if reading.missing:
         lines = wrap(f"No metrics: {reading.missing.text}.", width=width)
         hint = wrap(f"hint: {reading.missing.hint}", "", " " * 6, width)
-        read = f"read: `tpustarter learn {reading.missing.lesson}`"
+        read = _read_lesson(reading.missing.lesson, width)
         told = [paint(line, "missing") for line in lines]
-        return [_title(reading), *told, "", *hint, read, *_holders(reading, width)]
+        return [_title(reading), *told, "", *hint, *read, *_holders(reading, width)]
     return [
         _title(reading),
         *render_table([[one] for one in reading.devices], width),
@@ -73,7 +73,7 @@ def render_frame(
     if reading.missing:
         return render_reading(reading, problem, paint, width)[:height]
     title = [] if in_app else [_title(reading)]
-    meaning = render_meaning(find_situation(reading), paint, width)[: -1 if in_app else None]
+    meaning = render_meaning(find_situation(reading), paint, width, has_lesson=not in_app)
     facts = [*_links(reading, width), *_holders(reading, width)]
     most = height - len(title) - len(meaning) - 1
     rows = max(most - len(facts) - LEAST_CURVE_LINES - 1, min(most, LEAST_ROWS), 1)
@@ -191,11 +191,17 @@ def _links(reading: TpuReading, width: int) -> list[str]:
     return [cut_text(escape_text(f"{len(bad)} of {count} {have}: {named}"), width)]
 
 
-def render_meaning(situation: Situation | None, paint: Paint, width: int) -> list[str]:
+def render_meaning(
+    situation: Situation | None, paint: Paint, width: int, *, has_lesson: bool = True
+) -> list[str]:
     """Return a situation's sentence, what to do about it, and its lesson."""
     if situation is None:
         return []
     text = escape_text(situation.sentence)  # libtpu, or another host, has written a part of it
     sentence = [paint(line, "sentence") for line in wrap(text, width=width)]
     todo = wrap(escape_text(situation.todo), width=width)
-    return [*sentence, *todo, f"read: `tpustarter learn {escape_text(situation.lesson)}`"]
+    return [*sentence, *todo, *(_read_lesson(situation.lesson, width) if has_lesson else [])]
+
+
+def _read_lesson(lesson: str, width: int) -> list[str]:
+    return wrap(f"read: `tpustarter learn {escape_text(lesson)}`", hang=" " * 6, width=width)

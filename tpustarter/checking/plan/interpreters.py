@@ -13,7 +13,7 @@ from pathlib import Path
 from tpustarter.checking.plan import environments
 from tpustarter.core import locations, state
 from tpustarter.core.problem import ExitCode, Problem
-from tpustarter.machine import frameworks
+from tpustarter.machine import frameworks, shell
 
 PACKAGES = {
     "accelerate": "accelerate",
@@ -168,7 +168,8 @@ def _candidates(env: Mapping[str, str], folder: Path) -> Iterator[Interpreter]:
     yield from usable(made.values())  # each is for one framework, so all others come first
     from shutil import which  # slow to import, and not needed for names
 
-    on_path = which("python3", path=env.get("PATH"))
+    users_path = os.pathsep.join(shell.list_path_folders(env, sys.prefix))  # uvx puts its own first
+    on_path = which("python3", path=users_path) or which("python3", path=env.get("PATH"))
     if on_path and not any(_same(Path(on_path).parent.parent, prefix) for prefix in yielded):
         executable = Path(on_path)
         yield Interpreter(

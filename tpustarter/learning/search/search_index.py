@@ -8,7 +8,9 @@ from __future__ import annotations
 import re
 import sqlite3
 import threading
+import weakref
 from collections.abc import Iterable, Sequence
+from contextlib import closing
 from typing import Any, TypeVar
 
 import msgspec
@@ -35,7 +37,7 @@ _Row = TypeVar("_Row")
 def has_fts5() -> bool:
     """Return whether this Python's SQLite has full-text search."""
     try:
-        with sqlite3.connect(":memory:") as database:
+        with closing(_opened()) as database:
             database.execute("CREATE VIRTUAL TABLE probe USING fts5(text)")
     except sqlite3.Error:
         return False
@@ -43,11 +45,12 @@ def has_fts5() -> bool:
 
 
 class SearchIndex:
-    """An index of all passages; safe in any thread."""
+    """An index of all passages; safe in any thread. It closes its database when it goes."""
 
     def __init__(self, database: sqlite3.Connection) -> None:
         self._database = database
         self._lock = threading.Lock()
+        weakref.finalize(self, database.close)
 
     def find(
         self, terms: Terms, kinds: Sequence[Kind], *, every: bool, most: int
@@ -109,10 +112,8 @@ def open_index(sources: SearchSources) -> SearchIndex:
     """Return the index of the texts, from the cache if possible."""
     if not hasattr(sqlite3.Connection, "serialize"):  # before Python 3.11
         return SearchIndex(_made(sources))
+    kept = cache.read_or_build("search", _source(sources), __file__, lambda: _bytes_of(sources))
     database: Any = _opened()  # Python 3.10 has no `deserialize`
-    kept = cache.read_or_build(
-        "search", _source(sources), __file__, lambda: _bytes_of(_made(sources))
-    )
     try:
         if kept:
             database.deserialize(kept)
@@ -120,11 +121,14 @@ def open_index(sources: SearchSources) -> SearchIndex:
             return SearchIndex(database)
     except sqlite3.Error:  # written by another SQLite version
         pass
+    database.close()
     return SearchIndex(_made(sources))
 
 
-def _bytes_of(database: Any) -> bytes:
-    return database.serialize()  # nor this
+def _bytes_of(sources: SearchSources) -> bytes:
+    with closing(_made(sources)) as opened:
+        database: Any = opened
+        return database.serialize()  # nor this
 
 
 def _source(sources: SearchSources) -> bytes:

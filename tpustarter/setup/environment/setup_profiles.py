@@ -13,7 +13,7 @@ from tpustarter.core.problem import ExitCode, Problem
 from tpustarter.machine import frameworks
 from tpustarter.text import phrases
 
-NEWEST_JAX = ("3.12", "3.13")
+NEWEST_JAX = ("3.12", "3.13", "3.14")
 """Pythons for the newest JAX, the preferred one first."""
 
 
