@@ -4,6 +4,7 @@ The rule to know: sizes are those at the edges of pages (4 KiB) and of the tiles
 TPU pads an array; the first axis counts devices, so every device's shard is `[1, ...]`.
 """
 
+import functools
 import math
 
 import jax
@@ -18,13 +19,20 @@ EMPTY = ((0,), np.dtype(np.uint8))
 """A size to send only: shards of an empty array out of a program have another shape (JAX 0.12)."""
 
 
+@functools.cache
+def random_bytes():
+    """Return random bytes for every size, and at last for an empty array."""
+    rng = np.random.default_rng(0)
+    counts = [dtype.itemsize * math.prod(shape) for shape, dtype in (*SIZES, EMPTY)]
+    return [np.frombuffer(rng.bytes(count), np.uint8) for count in counts]
+
+
 def numbers(place):
-    """Return random bits of every size for the device at a place, and at last an empty array."""
-    rng, shards = np.random.default_rng(place), []
-    for shape, dtype in (*SIZES, EMPTY):
-        count = dtype.itemsize * math.prod(shape)
-        shards.append(np.frombuffer(rng.bytes(count), dtype).reshape(1, *shape))
-    return shards
+    """Return arrays of every size, each byte of which is another for the device at each place."""
+    return [
+        (one ^ np.uint8(place % 256)).view(dtype).reshape(1, *shape)
+        for one, (shape, dtype) in zip(random_bytes(), (*SIZES, EMPTY), strict=True)
+    ]
 
 
 def joined(shards, shapes):

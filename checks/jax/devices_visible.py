@@ -2,8 +2,8 @@
 
 import jax
 import numpy as np
-from jax.sharding import SingleDeviceSharding
 
+from tpustarter.checks.jax import _collectives
 from tpustarter.checks.jax._tally import tally
 from tpustarter.machine import tpus
 from tpustarter.probe.finding import Finding, Hint, compare
@@ -25,14 +25,14 @@ ALONE = Hint.see("tpustarter check jax.devices_visible --isolate -v", "tests the
 
 
 def answer(x):
-    """Return `3 x + 7` for `x: int32[8]`, which any device gets right or not at all."""
+    """Return `3 x + 7` for `x: int32[w]`, which any device gets right or not at all."""
     return 3 * x + 7
 
 
 def programs(devices):
-    """Yield what every device runs, for the first of them."""
-    x = jax.ShapeDtypeStruct((8,), np.int32, sharding=SingleDeviceSharding(devices[0]))
-    yield "answer", answer, (x,)
+    """Yield one program for all, `x: int32[d, w]`: one for each would be compiled d times."""
+    function, x = _collectives.spread(lambda x: answer(x[0])[None], devices)
+    yield "answer", function, (x,)
 
 
 def run():
@@ -67,12 +67,8 @@ def generation(kind, expected):
 
 def answers(devices):
     """Return for each device how its answer to numbers of its own differs, or an empty text."""
-    program, texts = jax.jit(answer), {}
-    for index, device in enumerate(devices):
-        x = np.arange(8, dtype=np.int32) + 1000 * index
-        result = program(jax.device_put(x, device))
-        ran_on = ", ".join(f"device:{holder.id}" for holder in result.devices())
-        right = np.array_equal(np.asarray(result), 3 * x + 7)
-        text = f"{np.asarray(result).tolist()} from {ran_on}"
-        texts[f"device:{device.id}"] = "" if right and result.devices() == {device} else text
-    return texts
+    numbers = np.add.outer(1000 * np.arange(len(devices)), np.arange(_collectives.WIDTH))
+    rows = _collectives.shard_rows(_collectives.execute(programs(devices), numbers), devices)
+    expected = 3 * numbers + 7
+    named = _collectives.owners(expected, devices)
+    return _collectives.wrong(rows[:, None], expected[:, None], named, devices)

@@ -49,24 +49,26 @@ def programs(devices):
 def run():
     """Send each array alone, then all to all devices at once, then from device to device."""
     devices = jax.local_devices()
-    sent = {device: numbers(index) for index, device in enumerate(devices)}
-    lost = {label(d): difference(sent[d], [to_host(to_device(x, d)) for x in sent[d]])
-            for d in devices}  # fmt: skip
+    lost = {label(d): difference(numbers(place), [to_host(to_device(x, d)) for x in numbers(place)])
+            for place, d in enumerate(devices)}  # fmt: skip
     yield from tally("JAX-TRANSFER-ALONE", "devices that return each array unchanged", lost)
 
     [(_, function, shapes)] = programs(devices)
-    placed = {d: [to_device(x, d) for x in sent[d]] for d in devices}
+    placed = {d: [to_device(x, d) for x in numbers(place)] for place, d in enumerate(devices)}
     turned = fetched(apart(jax.jit(function)(*joined(placed, shapes)), devices))
-    lost = {label(d): difference([~x for x in sent[d][:-1]], turned[d]) for d in devices}
+    lost = {label(d): difference([~x for x in numbers(place)[:-1]], turned[d])
+            for place, d in enumerate(devices)}  # fmt: skip
     yield from tally("JAX-TRANSFER-MANY", "devices that receive all arrays at once", lost)
 
     if len(devices) == 1:
         text = "not applicable: one device"
         yield Finding("JAX-TRANSFER-DIRECT", "from device to device", "info", text)
         return
+    del turned  # every array of every device twice is enough memory
     ends = dict(zip(devices, devices[1:] + devices[:1], strict=True))
-    moved = fetched({end: [to_device(x, end) for x in placed[d]] for d, end in ends.items()})
-    lost = {label(end): difference(sent[d], moved[end]) for d, end in ends.items()}
+    moved = fetched({end: [to_device(x, end) for x in placed.pop(d)] for d, end in ends.items()})
+    lost = {label(end): difference(numbers(place), moved[end])
+            for place, end in enumerate(ends.values())}  # fmt: skip
     yield from tally("JAX-TRANSFER-DIRECT", "devices that receive another device's arrays", lost)
 
 

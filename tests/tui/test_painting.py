@@ -10,16 +10,17 @@ from typing import Any
 
 import pyte
 import pytest
-from textual._compositor import Compositor
+from textual._compositor import Compositor, ReflowResult
 from textual.app import App
 from textual.containers import VerticalScroll
+from textual.geometry import Size
 from textual.pilot import Pilot
 from textual.screen import Screen
 from textual.widget import Widget
 from textual.widgets import Static
 
 from tests.support.processes import HANG_S
-from tests.support.tutor import on_screen, run, settle, tutor, until
+from tests.support.tutor import on_screen, press, run, settle, tutor, until
 from tpustarter.tui.kit.page import Page
 from tpustarter.tui.lesson import opened_lesson
 from tpustarter.tui.terminal.compositor import WholeCompositor
@@ -177,6 +178,28 @@ def test_only_changed_regions_are_painted() -> None:
 def test_every_page_uses_whole_compositor() -> None:
     """A lesson, and each list."""
     assert isinstance(Page("a page")._compositor, WholeCompositor)
+
+
+def test_first_layout_has_size_classes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Textual adds them after it, and every page would be painted twice."""
+    seen: dict[str, list[bool]] = {}
+    reflow = WholeCompositor.reflow
+
+    def recorded(self: WholeCompositor, parent: Widget, size: Size) -> ReflowResult:
+        has_classes = parent.has_class("-high") and parent.has_class("-slim")
+        seen.setdefault(type(parent).__name__, []).append(has_classes)
+        return reflow(self, parent, size)
+
+    monkeypatch.setattr(WholeCompositor, "reflow", recorded)
+
+    async def journey() -> None:
+        async with tutor(tmp_path) as pilot:
+            await press(pilot, "l")
+
+    run(journey)
+    assert {"HomeScreen": True, "LessonListScreen": True} == {
+        name: all(with_classes) for name, with_classes in seen.items()
+    }
 
 
 def test_slow_lesson_shows_opening_message(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

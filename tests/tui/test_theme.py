@@ -259,10 +259,10 @@ def test_editor_cursor_is_visible(chosen: Theme, tmp_path: Path) -> None:
     run(journey)
 
 
-def test_style_sheet_is_read_once_before_first_screen(
+def test_first_screen_reads_its_style_sheets_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """To read it again because a theme was chosen takes a tenth of the first paint."""
+    """Reading them again for a theme, or those of other screens, takes a tenth of the paint."""
     parsed: list[str] = []
 
     def counted(scope: str, css: str, *given: Any, **named: Any) -> Iterable[RuleSet]:
@@ -272,18 +272,42 @@ def test_style_sheet_is_read_once_before_first_screen(
     monkeypatch.setattr(stylesheet, "parse", counted)
     monkeypatch.setattr(stylesheet.Stylesheet, "_parse_rules", PARSE_RULES)
 
+    def times_read() -> dict[str, int]:
+        return {path.stem: parsed.count(path.read_text()) for path in SHEETS}
+
     async def journey() -> None:
         async with tutor(tmp_path) as pilot:
             assert "This machine" in await press(pilot)
+            assert {"app", "home", "kit"} == {name for name, times in times_read().items() if times}
+            await press(pilot, "l")
 
     run(journey)
-    sheets = [path.read_text() for path in SHEETS]
-    assert [1] * len(sheets) == [parsed.count(sheet) for sheet in sheets]
+    assert {path.stem: 1 for path in SHEETS} == times_read()
+
+
+@pytest.mark.parametrize("size", [(80, 24), (120, 40)])
+def test_first_screen_needs_no_other_sheet(tmp_path: Path, size: tuple[int, int]) -> None:
+    """Otherwise it would look different once another screen has been opened."""
+
+    async def journey() -> None:
+        async with tutor(tmp_path, size=size) as pilot:
+            await press(pilot)
+            app = pilot.app
+            assert isinstance(app, TpustarterApp)
+            nodes = [app, *app.screen.walk_children(with_self=True)]
+            before = [node.styles.base.get_rules() for node in nodes]
+            app.stylesheet.read_all(app.OTHER_SHEETS)
+            app.stylesheet.parse()
+            app.stylesheet.update(app)
+            assert before == [node.styles.base.get_rules() for node in nodes]
+
+    run(journey)
 
 
 def test_the_app_reads_every_style_sheet() -> None:
-    """A sheet that is not in `CSS_PATH` would do nothing."""
-    assert SHEETS == sorted(path.resolve() for path in TpustarterApp().css_path)
+    """A sheet that is in neither of its lists would do nothing."""
+    app = TpustarterApp()
+    assert SHEETS == sorted(path.resolve() for path in (*app.css_path, *app.OTHER_SHEETS))
 
 
 def test_colours_are_written_in_theme_alone() -> None:

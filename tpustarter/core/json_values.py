@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any, TypeGuard, TypeVar
 
-import msgspec
-
 _T = TypeVar("_T")
 JsonValue = Any
 """A value of any type in a document; msgspec makes no schema of `object`."""
@@ -28,6 +26,8 @@ def as_object(value: object) -> dict[str, object]:
 
 def as_type(value: object, kind: type[_T]) -> _T | None:
     """Return a JSON value converted to a type, or None if it does not fit."""
+    import msgspec  # late, because `core.state` does not need it before the first paint
+
     try:
         return msgspec.convert(value, kind)
     except (msgspec.ValidationError, UnicodeEncodeError):  # a string may contain a lone surrogate

@@ -133,88 +133,85 @@ _TOKENS = (
 )  # fmt: skip
 """Patterns of tokens that can be recognised by shape alone, and their services."""
 
-_OWN = tuple(
-    (re.compile(pattern), replacement)
-    for pattern, replacement, _ in (
-        (rf"{KEY_BEGIN.pattern}[\s\S]*?({KEY_END.pattern}|$)", "[key]",
-         "RFC 7468, RFC 4716, PuTTY"),
-        (rf"(?<![\w-])(?:{'|'.join(pattern for pattern, _ in _TOKENS)})", "[token]", "see _TOKENS"),
-        (r"\bya29\.[\w.-]+", "[token]", "Google: access token"),
-        (r"(?<![\w/.:-])1//0[\w-]{20,}", "[token]", "Google: refresh token"),
-        (r"\bAIza[\w-]{30,}", "[key]", "Google: API key"),
-        (r"\bGOCSPX-[\w-]{20,}", "[secret]", "Google: client secret"),
-        (r"\b(?:hf|api_org)_[A-Za-z0-9]{16,}", "[token]", "Hugging Face"),
-        (r"\bgh[pousr]_[A-Za-z0-9]{20,}", "[token]", "GitHub"),
-        (r"\bgithub_pat_\w{20,}", "[token]", "GitHub: fine-grained"),
-        (r"\bgl(?:pat|dt|ft|soat|rt|cbt|imt|ptt|agent|oas)-[\w.-]{16,}", "[token]", "GitLab"),
-        (r"\bnpm_[A-Za-z0-9]{20,}", "[token]", "npm"),
-        (r"\bpypi-[\w-]{20,}", "[token]", "PyPI"),
-        (r"\bxox[abeoprs]-[\w-]{10,}", "[token]", "Slack"),
-        (r"(?<![\w-])sk-[\w-]{16,}", "[token]", "OpenAI, Anthropic"),
-        (r"(?<![A-Z0-9])(?:AKIA|ASIA)[A-Z0-9]{16}(?![A-Z0-9])", "[key]", "AWS: id of a key"),
-        (r"(?<![\w-])AKCp[A-Za-z0-9]{10,}", "[token]", "Artifactory"),
-        (r"(?<!\d)\d{8,10}:AA[\w-]{33}(?![\w-])", "[token]", "Telegram: bot"),
-        (r"(?<![\w-])eyJ[\w-]{10,}\.[\w-]{10,}\.[\w-]*(?:\.[\w-]*){0,2}", "[token]",
-         "RFC 7519, RFC 7516"),
-        (r"(?i)(\bunseal key \d{1,2}: |\binitial root token: )\S+", r"\1[key]", "Vault"),
-        (r"(discord(?:app)?\.com/api/webhooks/\d{1,20}/)[\w-]{40,}", r"\1[token]",
-         "Discord: webhook"),
-        (r"(hooks\.slack\.com/(?:services|triggers|workflows)/)[\w/+-]{20,}", r"\1[token]",
-         "Slack: webhook"),
-        (r"\$(?:apr1|y|[1256]|2[aby]|argon2[id]{1,2})\$[\w./$,=+-]{20,}", "[secret]", "crypt(5)"),
-        (r"\bdckr_[po]at_[\w-]{16,}", "[token]", "Docker Hub"),
-        (r"(?<![\w-])r8_[A-Za-z0-9]{20,}", "[token]", "Replicate"),
-        (r"(?<![\w-])local-[0-9a-f]{40}(?!\w)", "[key]", "Weights & Biases: own server"),
-        (r"(?i)\b(wandb login(?: --?[\w=:/.-]{1,80}){0,4} |wandb_api_key\W{1,4})[0-9a-f]{40}(?!\w)",
-         r"\1[key]", "Weights & Biases"),
-        (r"(?i)\b(wandb.login\(\W{0,4}(?:key\W{1,4})?|paste an api key [^\n:]{1,80}: )[0-9a-f]{40}",
-         r"\1[key]", "Weights & Biases"),
-        (r"(?i)\b(kaggle_key\W{1,4})[0-9a-f]{32}(?!\w)", r"\1[key]", "Kaggle"),
-        (rf"(['\"]key{_QUOTE}\s{{0,4}}:\s{{0,4}}{_QUOTE})[0-9a-f]{{32}}(?!\w)", r"\1[key]",
-         "Kaggle: kaggle.json"),
-        (r"(?i)(authtoken\s{1,4})[\w-]{20,}", r"\1[token]", "ngrok"),
-        (r"(\w{2,20}://)[^\s/@'\"]{1,400}@", r"\1[login]@", "RFC 3986: user and password"),
-        (r"(\w{2,20}://)[^\s/:@'\"]{0,100}:(?!\d{1,5}(?!\w))[^\s@'\"?#]{1,200}@(?=[\w.-])",
-         r"\1[login]@", "a password with a slash, as people type it"),
-        (r"(?i)\b(bearer) (?:(?=[\w.~+/=-]{0,200}\d)[\w.~+/=-]{8,}|[\w.~+/=-]{32,})",
-         r"\1 [token]", "RFC 6750"),
-        (r"(?i)(\bdigest username=)[^\n]+", r"\1[secret]", "RFC 7616"),
-        (rf"(?i)\b(authorization{_QUOTE}\s{{0,4}}[=:]\s{{0,4}}{_QUOTE}\w{{2,20}}) [\w.~+/=-]{{4,}}",
-         r"\1 [token]", "RFC 9110"),
-        (rf"(?i)\b(cookie{_QUOTE}\s{{0,4}}:\s{{0,4}}{_QUOTE})(?=[^\s=;'\"]{{1,128}}=)[^\n'\"]+",
-         r"\1[secret]", "RFC 6265"),
-        (rf"(?i)(\bx-(?:goog|amz)-(?:signature|credential|security-token)(?:=|%3D)){_IN_ADDRESS}",
-         r"\1[secret]", "Google, AWS: signed addresses"),
-        (rf"(?i)([?&;]sig(?:nature)?=){_IN_ADDRESS}", r"\1[secret]", "Azure: signed addresses"),
-        (r"(?i)(\bsignature=)[0-9a-f]{40,}", r"\1[secret]", "AWS: Signature Version 4"),
-        (rf"(\bcurl{_COMMAND}(?:-b|--cookie)[ =]{{0,4}})(?=['\"]?[^\s'\"=]{{1,128}}=){_ARGUMENT}",
-         r"\1[secret]", "curl"),
-        (rf"(\bcurl{_COMMAND}{_USER}:)[^\s'\"]+", r"\1[secret]", "curl"),
-        (rf"(\b(?:mysql|mariadb)\w{{0,16}}{_COMMAND}-p)(?=['\"]?\w){_ARGUMENT}",
-         r"\1[secret]", "MySQL"),
-        (rf"(\bsshpass{_COMMAND}-p ?){_ARGUMENT}", r"\1[secret]", "sshpass"),
-        (r"(-pass(?:in|out)?[ =]pass:)[^\s'\"]+", r"\1[secret]", "OpenSSL"),
-        (rf"(\b{_PASSWORD_OPTION}){_ARGUMENT}", r"\1[secret]", "these commands"),
-        (rf"(\b{_MACHINE}(?:\s{{1,8}}login\s{{1,8}}\S{{1,128}})?\s{{1,8}}password\s{{1,8}})(?!prompt)\S+",
-         r"\1[secret]", "netrc(5)"),
-        (rf"(?m)^(\s{{0,8}}password\s{{1,4}}){_NO_VALUE}\S+$", r"\1[secret]", "netrc(5), in lines"),
-        (r"(?m)^([\w.*-]{1,253}:(?:\d{4,5}|\*):[A-Za-z_*][\w-]{0,63}:[\w*-]{1,63}:)\S+$",
-         r"\1[secret]", "PostgreSQL: .pgpass"),
-        (rf"(['\"]auth{_QUOTE}\s{{0,4}}:\s{{0,4}}{_QUOTE})[\w+/=-]{{8,}}", r"\1[secret]",
-         "Docker: config.json"),
-        (r"((?<!\w)_auth\s{0,4}=\s{0,4})[^\s'\"]{8,}", r"\1[secret]", "npm: .npmrc"),
-        (r"(?m)^(\s{0,8}pass = )\S{16,}$", r"\1[secret]", "rclone"),
-        (rf"(?i)({_HIDDEN}{_GIVEN}){_VALUE}", r"\1[secret]", "a password that is given"),
-        (rf"(?i)((?<![a-z0-9$])pwd{_QUOTE}\s{{0,4}}[=:]\s{{0,4}}{_QUOTE})(?![/~.$]|\w:){_VALUE}",
-         r"\1[secret]", "ODBC: other than a folder"),
-        (rf"(?i)\b(pass(?:w(?:or)?d|phrase)\s{{1,4}}(?:is|was):?\s{{1,4}}{_QUOTE}){_NO_VALUE}{_VALUE}",
-         r"\1[secret]", "a password in a sentence"),
-        (rf"(?i)({_KEY}{_GIVEN}){_NOT_A_FIGURE}{_VALUE}", r"\1[secret]", "a key that is given"),
-        (rf"(?i)(?<![\w-])(--?[\w-]{{0,32}}{_HIDDEN}[\w-]{{0,32}}\s{{1,4}})(?!-){_VALUE}",
-         r"\1[secret]", "an option"),
-        (rf"(?i)(?<![\w-])(--?[\w-]{{0,32}}{_KEY}[\w-]{{0,32}}\s{{1,4}})(?!-){_NOT_A_FIGURE}{_VALUE}",
-         r"\1[secret]", "an option"),
-    )
+_OWN = (
+    (rf"{KEY_BEGIN.pattern}[\s\S]*?({KEY_END.pattern}|$)", "[key]",
+     "RFC 7468, RFC 4716, PuTTY"),
+    (rf"(?<![\w-])(?:{'|'.join(pattern for pattern, _ in _TOKENS)})", "[token]", "see _TOKENS"),
+    (r"\bya29\.[\w.-]+", "[token]", "Google: access token"),
+    (r"(?<![\w/.:-])1//0[\w-]{20,}", "[token]", "Google: refresh token"),
+    (r"\bAIza[\w-]{30,}", "[key]", "Google: API key"),
+    (r"\bGOCSPX-[\w-]{20,}", "[secret]", "Google: client secret"),
+    (r"\b(?:hf|api_org)_[A-Za-z0-9]{16,}", "[token]", "Hugging Face"),
+    (r"\bgh[pousr]_[A-Za-z0-9]{20,}", "[token]", "GitHub"),
+    (r"\bgithub_pat_\w{20,}", "[token]", "GitHub: fine-grained"),
+    (r"\bgl(?:pat|dt|ft|soat|rt|cbt|imt|ptt|agent|oas)-[\w.-]{16,}", "[token]", "GitLab"),
+    (r"\bnpm_[A-Za-z0-9]{20,}", "[token]", "npm"),
+    (r"\bpypi-[\w-]{20,}", "[token]", "PyPI"),
+    (r"\bxox[abeoprs]-[\w-]{10,}", "[token]", "Slack"),
+    (r"(?<![\w-])sk-[\w-]{16,}", "[token]", "OpenAI, Anthropic"),
+    (r"(?<![A-Z0-9])(?:AKIA|ASIA)[A-Z0-9]{16}(?![A-Z0-9])", "[key]", "AWS: id of a key"),
+    (r"(?<![\w-])AKCp[A-Za-z0-9]{10,}", "[token]", "Artifactory"),
+    (r"(?<!\d)\d{8,10}:AA[\w-]{33}(?![\w-])", "[token]", "Telegram: bot"),
+    (r"(?<![\w-])eyJ[\w-]{10,}\.[\w-]{10,}\.[\w-]*(?:\.[\w-]*){0,2}", "[token]",
+     "RFC 7519, RFC 7516"),
+    (r"(?i)(\bunseal key \d{1,2}: |\binitial root token: )\S+", r"\1[key]", "Vault"),
+    (r"(discord(?:app)?\.com/api/webhooks/\d{1,20}/)[\w-]{40,}", r"\1[token]",
+     "Discord: webhook"),
+    (r"(hooks\.slack\.com/(?:services|triggers|workflows)/)[\w/+-]{20,}", r"\1[token]",
+     "Slack: webhook"),
+    (r"\$(?:apr1|y|[1256]|2[aby]|argon2[id]{1,2})\$[\w./$,=+-]{20,}", "[secret]", "crypt(5)"),
+    (r"\bdckr_[po]at_[\w-]{16,}", "[token]", "Docker Hub"),
+    (r"(?<![\w-])r8_[A-Za-z0-9]{20,}", "[token]", "Replicate"),
+    (r"(?<![\w-])local-[0-9a-f]{40}(?!\w)", "[key]", "Weights & Biases: own server"),
+    (r"(?i)\b(wandb login(?: --?[\w=:/.-]{1,80}){0,4} |wandb_api_key\W{1,4})[0-9a-f]{40}(?!\w)",
+     r"\1[key]", "Weights & Biases"),
+    (r"(?i)\b(wandb.login\(\W{0,4}(?:key\W{1,4})?|paste an api key [^\n:]{1,80}: )[0-9a-f]{40}",
+     r"\1[key]", "Weights & Biases"),
+    (r"(?i)\b(kaggle_key\W{1,4})[0-9a-f]{32}(?!\w)", r"\1[key]", "Kaggle"),
+    (rf"(['\"]key{_QUOTE}\s{{0,4}}:\s{{0,4}}{_QUOTE})[0-9a-f]{{32}}(?!\w)", r"\1[key]",
+     "Kaggle: kaggle.json"),
+    (r"(?i)(authtoken\s{1,4})[\w-]{20,}", r"\1[token]", "ngrok"),
+    (r"(\w{2,20}://)[^\s/@'\"]{1,400}@", r"\1[login]@", "RFC 3986: user and password"),
+    (r"(\w{2,20}://)[^\s/:@'\"]{0,100}:(?!\d{1,5}(?!\w))[^\s@'\"?#]{1,200}@(?=[\w.-])",
+     r"\1[login]@", "a password with a slash, as people type it"),
+    (r"(?i)\b(bearer) (?:(?=[\w.~+/=-]{0,200}\d)[\w.~+/=-]{8,}|[\w.~+/=-]{32,})",
+     r"\1 [token]", "RFC 6750"),
+    (r"(?i)(\bdigest username=)[^\n]+", r"\1[secret]", "RFC 7616"),
+    (rf"(?i)\b(authorization{_QUOTE}\s{{0,4}}[=:]\s{{0,4}}{_QUOTE}\w{{2,20}}) [\w.~+/=-]{{4,}}",
+     r"\1 [token]", "RFC 9110"),
+    (rf"(?i)\b(cookie{_QUOTE}\s{{0,4}}:\s{{0,4}}{_QUOTE})(?=[^\s=;'\"]{{1,128}}=)[^\n'\"]+",
+     r"\1[secret]", "RFC 6265"),
+    (rf"(?i)(\bx-(?:goog|amz)-(?:signature|credential|security-token)(?:=|%3D)){_IN_ADDRESS}",
+     r"\1[secret]", "Google, AWS: signed addresses"),
+    (rf"(?i)([?&;]sig(?:nature)?=){_IN_ADDRESS}", r"\1[secret]", "Azure: signed addresses"),
+    (r"(?i)(\bsignature=)[0-9a-f]{40,}", r"\1[secret]", "AWS: Signature Version 4"),
+    (rf"(\bcurl{_COMMAND}(?:-b|--cookie)[ =]{{0,4}})(?=['\"]?[^\s'\"=]{{1,128}}=){_ARGUMENT}",
+     r"\1[secret]", "curl"),
+    (rf"(\bcurl{_COMMAND}{_USER}:)[^\s'\"]+", r"\1[secret]", "curl"),
+    (rf"(\b(?:mysql|mariadb)\w{{0,16}}{_COMMAND}-p)(?=['\"]?\w){_ARGUMENT}",
+     r"\1[secret]", "MySQL"),
+    (rf"(\bsshpass{_COMMAND}-p ?){_ARGUMENT}", r"\1[secret]", "sshpass"),
+    (r"(-pass(?:in|out)?[ =]pass:)[^\s'\"]+", r"\1[secret]", "OpenSSL"),
+    (rf"(\b{_PASSWORD_OPTION}){_ARGUMENT}", r"\1[secret]", "these commands"),
+    (rf"(\b{_MACHINE}(?:\s{{1,8}}login\s{{1,8}}\S{{1,128}})?\s{{1,8}}password\s{{1,8}})(?!prompt)\S+",
+     r"\1[secret]", "netrc(5)"),
+    (rf"(?m)^(\s{{0,8}}password\s{{1,4}}){_NO_VALUE}\S+$", r"\1[secret]", "netrc(5), in lines"),
+    (r"(?m)^([\w.*-]{1,253}:(?:\d{4,5}|\*):[A-Za-z_*][\w-]{0,63}:[\w*-]{1,63}:)\S+$",
+     r"\1[secret]", "PostgreSQL: .pgpass"),
+    (rf"(['\"]auth{_QUOTE}\s{{0,4}}:\s{{0,4}}{_QUOTE})[\w+/=-]{{8,}}", r"\1[secret]",
+     "Docker: config.json"),
+    (r"((?<!\w)_auth\s{0,4}=\s{0,4})[^\s'\"]{8,}", r"\1[secret]", "npm: .npmrc"),
+    (r"(?m)^(\s{0,8}pass = )\S{16,}$", r"\1[secret]", "rclone"),
+    (rf"(?i)({_HIDDEN}{_GIVEN}){_VALUE}", r"\1[secret]", "a password that is given"),
+    (rf"(?i)((?<![a-z0-9$])pwd{_QUOTE}\s{{0,4}}[=:]\s{{0,4}}{_QUOTE})(?![/~.$]|\w:){_VALUE}",
+     r"\1[secret]", "ODBC: other than a folder"),
+    (rf"(?i)\b(pass(?:w(?:or)?d|phrase)\s{{1,4}}(?:is|was):?\s{{1,4}}{_QUOTE}){_NO_VALUE}{_VALUE}",
+     r"\1[secret]", "a password in a sentence"),
+    (rf"(?i)({_KEY}{_GIVEN}){_NOT_A_FIGURE}{_VALUE}", r"\1[secret]", "a key that is given"),
+    (rf"(?i)(?<![\w-])(--?[\w-]{{0,32}}{_HIDDEN}[\w-]{{0,32}}\s{{1,4}})(?!-){_VALUE}",
+     r"\1[secret]", "an option"),
+    (rf"(?i)(?<![\w-])(--?[\w-]{{0,32}}{_KEY}[\w-]{{0,32}}\s{{1,4}})(?!-){_NOT_A_FIGURE}{_VALUE}",
+     r"\1[secret]", "an option"),
 )  # fmt: skip
 """Pattern, replacement, and the service or standard that defines the shape. No unbounded repeat
 precedes a word, because a long line would take forever.
@@ -349,7 +346,7 @@ def _in_base64(secret: bytes) -> Iterator[str]:
 
 
 def _without_shapes(text: str) -> str:
-    for pattern, replacement in _OWN:
+    for pattern, replacement in _own():
         text = pattern.sub(replacement, text)
     for start, end in reversed(_merged(sorted(_spans(text)))):
         text = f"{text[:start]}[token]{text[end:]}"
@@ -357,7 +354,7 @@ def _without_shapes(text: str) -> str:
 
 
 def _shaped(text: str) -> Iterator[str]:
-    for pattern, replacement in _OWN:
+    for pattern, replacement in _own():
         if "\\" not in replacement:
             yield from (match[0] for match in pattern.finditer(text))
 
@@ -395,6 +392,12 @@ def _merged(spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
         else:
             merged.append((start, end))
     return merged
+
+
+@lru_cache(maxsize=1)
+def _own() -> tuple[tuple[re.Pattern[str], str], ...]:
+    # They take 8 ms to compile, which many programs that import this module never need.
+    return tuple((re.compile(pattern), replacement) for pattern, replacement, _ in _OWN)
 
 
 @lru_cache(maxsize=1)

@@ -53,17 +53,22 @@ class TpustarterApp(AppSession, inherit_bindings=False):
         "../kit/kit.tcss",
         "app.tcss",
         "../home/home.tcss",
-        "../library/library.tcss",
-        "../lesson/lesson.tcss",
-        "../exercise/exercise.tcss",
-        "../checks/checks.tcss",
-        "../rehearse/rehearse.tcss",
-        "../setup/setup.tcss",
-        "../explain/explain.tcss",
-        "../tpus/tpus.tcss",
-        "../slices/slices.tcss",
-        "../watch/watch.tcss",
     ]
+    OTHER_SHEETS = tuple(
+        Path(__file__).parents[1] / name / f"{name}.tcss"
+        for name in (
+            "library",
+            "lesson",
+            "exercise",
+            "checks",
+            "rehearse",
+            "setup",
+            "explain",
+            "tpus",
+            "slices",
+            "watch",
+        )
+    )
     VERTICAL_BREAKPOINTS = [(0, "-short"), (14, "-tall"), (20, "-high")]  # noqa: RUF012  as below
     HORIZONTAL_BREAKPOINTS = [(0, "-slim"), (FRAMED, "-wide")]  # noqa: RUF012  declared as Textual does
     COMMAND_PALETTE_BINDING = "colon"

@@ -18,13 +18,13 @@ from tpustarter.text.invocation import format_commands
 from tpustarter.text.terminal import escape_text
 from tpustarter.tui.app.shell_variables import add_restart_hint
 from tpustarter.tui.checks.check_explanation import CheckExplanation
-from tpustarter.tui.kit import painted_drawings
 from tpustarter.tui.kit.markdown_text import colour_code
 from tpustarter.tui.kit.safe_text import clean_text
 from tpustarter.tui.kit.text_layout import (
     HangingText,
     LaidOutLines,
     StackedText,
+    colour_bar,
     group_heading,
     status_word,
     style_sentence,
@@ -50,7 +50,7 @@ def describe_result(result: Result, source: str = "") -> Iterator[LaidOutLines |
         label = status_word(status.get(verdict, ""), escape_text(verdict), 6)
         yield HangingText(label, style_sentence(results_text.finding_line(finding)))
         if filled := bars.draw_peak_bar(finding.get("share")):
-            yield Content("      ") + painted_drawings.colour_bar(filled)
+            yield Content("      ") + colour_bar(filled)
         if finding["hint"] and verdict != "ok":  # a hint is useless if the claim holds
             yield HangingText(
                 "      ", style_sentence(format_commands(add_restart_hint(read_hint(finding))))

@@ -9,17 +9,16 @@ from typing import TYPE_CHECKING
 
 from textual.content import Content
 
-from tpustarter.checking.results import headline
 from tpustarter.core.json_values import entries_of_type, is_object
 from tpustarter.learning.progress import solved_exercises
 from tpustarter.text import bars, phrases
 from tpustarter.text.terminal import escape_text
-from tpustarter.tui.kit import painted_drawings
 from tpustarter.tui.kit.row_list import Row
 from tpustarter.tui.kit.text_layout import (
     MIN_TEXT_WIDTH,
     HangingText,
     LaidOutLines,
+    colour_bar,
     group_heading,
     status_word,
     style_sentence,
@@ -231,9 +230,7 @@ class PathBar(LaidOutLines):
         room = width - len(words) - 2
         if room < BAR_WIDTH:
             return wrap_text(Content(self._words), width)
-        return [
-            painted_drawings.colour_bar(bars.draw_staged_bar(self._stages, room)) + f"  {words}"
-        ]
+        return [colour_bar(bars.draw_staged_bar(self._stages, room)) + f"  {words}"]
 
 
 def _stage_title(stage: PathPart, progress: PathProgress) -> Content:
@@ -371,6 +368,8 @@ def _list_run_lines(check: dict[str, object], indent: str) -> Iterator[LaidOutLi
 
 def _headline(check: dict[str, object]) -> str:
     """Return a run's headline, with the names of failed checks and of warnings if they are few."""
+    from tpustarter.checking.results import headline  # late, for a fast first paint
+
     summary, wrong = check.get("summary"), check.get("wrong")
     summary = headline.read_summary(summary) if is_object(summary) else None
     if summary is None:

@@ -12,10 +12,9 @@ from textual.visual import VisualType
 from textual.widget import Widget
 from textual.widgets import Static
 
-from tpustarter.tui.kit import painted_drawings
 from tpustarter.tui.kit.page import Page
 from tpustarter.tui.kit.row_list import DetailRows, RowList
-from tpustarter.tui.kit.text_layout import style_lines
+from tpustarter.tui.kit.text_layout import colour_bar, style_lines
 
 LOW = 18
 """Minimum screen height, in lines, for showing the list and the details together."""
@@ -48,7 +47,7 @@ class ListWithDetails(Page):
     def show_text(self, text: str, *, where: str = "headline") -> None:
         """Set the text of the widget with the id `where`; an empty text hides the widget."""
         line = self.query_one(f"#{where}", Static)
-        line.update(painted_drawings.colour_bar(style_lines(text)))
+        line.update(colour_bar(style_lines(text)))
         line.set_class(not text, "-silent")
 
     def show_details(self, found: VisualType) -> None:

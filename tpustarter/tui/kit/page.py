@@ -109,6 +109,7 @@ class Page(WholeScreen):
         return ()
 
     def compose(self) -> Iterable[Widget]:
+        self.add_size_classes(get_app(self))
         yield self.first_line()
         yield from self.body()
         yield KeyBar(markup=False)

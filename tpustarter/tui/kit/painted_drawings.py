@@ -1,4 +1,4 @@
-"""Drawings and bars in the theme's colours; they are readable without colours, too."""
+"""Drawings in the theme's colours; they are readable without colours, too."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from textual.content import Content, Span
 
 from tpustarter.learning.drawings.block_drawings import Drawing, draw_as_text, has_finite_numbers
 from tpustarter.learning.drawings.curves import DrawnCurves, LinePlot, draw_curves
-from tpustarter.text import bars
 from tpustarter.tui.kit.safe_text import clean_text
 
 _FRAME = "[\u2500-\u257f]+"
@@ -17,9 +16,6 @@ _FRAME = "[\u2500-\u257f]+"
 _MEASURED = "[\u2580-\u259f\u2800-\u28ff]+"
 """Block elements and Braille dots, for bars and curves."""
 _RUN = re.compile(f"({_FRAME})|{_MEASURED}")
-
-
-_BAR = re.compile(f"{bars.FULL}+|{bars.EMPTY}+")
 CURVES = ("$key", "$keyword", "$string", "$warn")
 """The colours of the curves and of their names."""
 
@@ -53,11 +49,3 @@ def paint_drawing(text: str) -> Content:
         Span(run.start(), run.end(), "$muted" if run[1] else "$key") for run in _RUN.finditer(text)
     ]
     return Content(text, spans)
-
-
-def colour_bar(text: str | Content) -> Content:
-    """Return a line of text with any bar from `text.bars` in colour."""
-    line = Content(text) if isinstance(text, str) else text
-    for run in _BAR.finditer(line.plain):
-        line = line.stylize("$key" if run[0][0] == bars.FULL else "$border-blurred", *run.span())
-    return line

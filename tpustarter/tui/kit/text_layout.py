@@ -12,6 +12,7 @@ from textual.strip import Strip
 from textual.style import Style
 from textual.visual import RenderOptions, Visual
 
+from tpustarter.text import bars
 from tpustarter.text.invocation import NAME, format_commands, tpustarter_command
 from tpustarter.text.terminal import (
     GLUE,
@@ -48,6 +49,7 @@ FEWEST_COLUMNS = 3
 """Minimum number of columns; fewer would be longer than running text and no easier to read."""
 MIN_TITLE_WIDTH = 8
 """Minimum width of a wrapped title next to its figure; otherwise the title is truncated."""
+_BAR = re.compile(f"{bars.FULL}+|{bars.EMPTY}+")
 
 
 def status_word(status: str, text: str, width: int = 0) -> Content:
@@ -55,6 +57,14 @@ def status_word(status: str, text: str, width: int = 0) -> Content:
     words = text.rstrip()
     filling = " " * (max(width, len(text)) - len(words))
     return Content.styled(words, STATUS_STYLES.get(status, "")) + filling
+
+
+def colour_bar(text: str | Content) -> Content:
+    """Return a line of text with any bar from `text.bars` in colour."""
+    line = Content(text) if isinstance(text, str) else text
+    for run in _BAR.finditer(line.plain):
+        line = line.stylize("$key" if run[0][0] == bars.FULL else "$border-blurred", *run.span())
+    return line
 
 
 def group_heading(text: str) -> Content:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, ClassVar
 
 from textual.driver import Driver
 from textual.filter import LineFilter
@@ -17,6 +18,9 @@ AnyScreen = Screen[Any]
 
 class AppInternals(SequentialKeys, inherit_bindings=False):
     """An app with access to its driver, filters and event loop."""
+
+    OTHER_SHEETS: ClassVar[Sequence[Path]] = ()
+    """Style sheets that the first screen does not need; they come after those of `CSS_PATH`."""
 
     @property
     def driver(self) -> Driver | None:
@@ -41,6 +45,14 @@ class AppInternals(SequentialKeys, inherit_bindings=False):
         """Call a function in the event loop from any thread, if the loop is running."""
         if self._loop and self._loop.is_running():
             self._loop.call_soon_threadsafe(function, *arguments)
+
+    def _load_screen_css(self, screen: AnyScreen) -> None:
+        """Read the other style sheets once a second screen is opened, for a fast first paint."""
+        new = [path for path in self.OTHER_SHEETS if not self.stylesheet.has_source(str(path))]
+        if new:
+            self.stylesheet.read_all(new)
+            self.stylesheet.parse()
+        super()._load_screen_css(screen)  # pyright: ignore[reportUnknownMemberType]
 
     def end_as_bug(self, error: Exception) -> None:
         """End the app because of an unhandled exception, which Textual prints."""

@@ -13,6 +13,7 @@ from collections.abc import Generator
 from contextlib import contextmanager
 
 from textual._compositor import Compositor, CompositorMap, ReflowResult
+from textual.app import App
 from textual.geometry import Region, Size
 from textual.screen import Screen
 from textual.widget import Widget
@@ -62,6 +63,16 @@ class WholeScreen(Screen[None]):
     def __init__(self) -> None:
         super().__init__()
         self._compositor: WholeCompositor = WholeCompositor()
+
+    def add_size_classes(self, app: App[object]) -> None:
+        """Add the classes of the app's size before the first layout.
+
+        Textual (8.2.8) adds them after it, and would lay out and paint the screen a second time.
+        """
+        width, height = app.size
+        across = self._get_breakpoint_classes(width, app.HORIZONTAL_BREAKPOINTS or [])
+        down = self._get_breakpoint_classes(height, app.VERTICAL_BREAKPOINTS or [])
+        self.add_class(*across, *down, update=False)
 
     @contextmanager
     def one_frame(self) -> Generator[None]:
