@@ -23,9 +23,8 @@ class KeyHint(Static):
     """A line about a key, added to the lesson by the screen."""
 
     def __init__(self, piece: LessonPart, *, is_about_setup: bool = False) -> None:
-        super().__init__(
-            StackedText([style_sentence(piece.text).stylize_before("$muted")]), classes="hint"
-        )
+        lines = [style_sentence(line).stylize_before("$muted") for line in piece.text.split("\n")]
+        super().__init__(StackedText(lines), classes="hint")
         self.is_about_setup = is_about_setup
         """True if it is about a set-up that the lesson needs, and goes once that is done."""
         self.exercise = piece.exercise
