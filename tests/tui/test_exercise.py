@@ -212,6 +212,18 @@ def test_e_edits_file_and_keeps_every_letter(tmp_path: Path) -> None:
     run(journey)
 
 
+def test_code_to_replace_is_in_sight(tmp_path: Path) -> None:
+    """Also below more lines than the terminal has, or nobody knows what typing replaces."""
+    text = SHIPPED.replace("def double", "X = 1\n" * 30 + "def double")
+
+    async def journey() -> None:
+        async with tutor(tmp_path, lessons={"asks": LESSON}) as pilot:
+            lessons_with_exercise(tmp_path, text)
+            assert "your code here" in await press(pilot, "enter", "p", "e")
+
+    run(journey)
+
+
 def test_solved_exercise_stays_solved_after_wrong_answer(tmp_path: Path) -> None:
     """A later answer that is wrong takes nothing away."""
 

@@ -13,6 +13,7 @@ import pytest
 from tests.support.machines import lay_out
 from tests.support.places import SAMPLES
 from tests.support.processes import HANG_S
+from tests.support.stubs import make_python
 from tests.support.tutor import (
     HELLO,
     driven,
@@ -121,6 +122,24 @@ def test_path_names_missing_setup_and_its_size(tmp_path: Path) -> None:
             seen = await press(pilot, "p")
             assert "setup pytorch-xla" in seen
             assert "4.2 GB" in seen
+
+    run(journey)
+
+
+def test_path_that_needs_newer_jax_begins_with_its_setup(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Home names the command at 80x24, and the Python that it is about."""
+    make_python(tmp_path / ".venv", jax="0.6.2")
+    monkeypatch.chdir(tmp_path)
+    write_lessons(tmp_path / "lessons", one=HELLO)
+    file = tmp_path / "lessons/start/0001-one.md"
+
+    async def journey() -> None:
+        async with tutor(tmp_path, lessons={"one": HELLO}) as pilot:
+            file.write_text(file.read_text().replace("needs: {}", 'needs: {jax: "0.10"}'))
+            seen = await press(pilot, "l", "escape")
+            assert ["setup jax", "3.12"] == [one for one in ("setup jax", "3.12") if one in seen]
 
     run(journey)
 

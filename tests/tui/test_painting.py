@@ -17,7 +17,7 @@ from textual.geometry import Size
 from textual.pilot import Pilot
 from textual.screen import Screen
 from textual.widget import Widget
-from textual.widgets import Static
+from textual.widgets import Static, TextArea
 
 from tests.support.processes import HANG_S
 from tests.support.tutor import on_screen, press, run, settle, tutor, until
@@ -135,6 +135,20 @@ async def grown(compositor: Compositor) -> tuple[list[str], int]:
         return app.rows, row.sizes - sizes
 
 
+async def removed(compositor: Compositor) -> str:
+    """Remove an editor, and paint before the next layout, as a change of the keys may."""
+    app = Painted(compositor)
+    async with app.run_test() as pilot:
+        app.query_one("#curtain").display = False
+        editor = TextArea("typed here")
+        await app.query_one("#area").mount(editor, before=0)
+        editor.focus()
+        await settle(pilot)
+        with app.batch_update():
+            await editor.remove()
+            return "".join(strip.text for strip in app.screen._compositor.render_strips())
+
+
 def test_hidden_widget_is_erased() -> None:
     """And what it hid is there: so a lesson opens where it was left."""
     assert [f"row {number}" for number in range(24)] == asyncio.run(hidden(WholeCompositor()))
@@ -149,6 +163,13 @@ def test_grown_widget_is_painted_and_resized() -> None:
     """And what is below it stands lower."""
     rows, sizes = asyncio.run(grown(WholeCompositor()))
     assert (["row 0", "row 1", "", "", "row 2"], 1) == (rows[:5], sizes)
+
+
+def test_removed_editor_is_not_painted() -> None:
+    """Esc in an exercise ended the program, because a removed editor has no styles."""
+    assert "row 0" in asyncio.run(removed(WholeCompositor()))
+    with pytest.raises(KeyError):
+        asyncio.run(removed(Compositor()))
 
 
 def test_textual_compositor_misses_hidden_moved_and_grown_widgets() -> None:

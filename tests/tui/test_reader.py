@@ -729,3 +729,17 @@ def test_uncomposed_screen_answers_available_actions() -> None:
 
     assert reader.check_action("copy_text", ())
     assert not reader.check_action("run", ())
+
+
+def test_each_line_of_hint_is_shown_as_line(tmp_path: Path) -> None:
+    """The command that prints a file of the lesson followed a literal backslash and n."""
+
+    async def journey() -> None:
+        async with tutor(tmp_path, lessons={"far": FAR}) as pilot:
+            file = next((tmp_path / "lessons" / "start").glob("*-far.md"))
+            file.write_text(file.read_text().replace("minutes: 2", "minutes: 2\ncode: [a.py]"))
+            seen = await press(pilot, "enter")
+            named = [line.strip() for line in seen.splitlines() if "a.py" in line]
+            assert (2, "tpustarter learn start/far --code a.py") == (len(named), named[-1])
+
+    run(journey)

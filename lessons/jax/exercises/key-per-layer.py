@@ -2,9 +2,9 @@
 
 `init` makes the weights of a model, which is a matrix for each pair of
 neighbours in `sizes`. As it stands, layers of equal shape are equal. Make
-every layer different, so that equal keys give equal models and no key
-is used twice. Splitting counts as use, so once `init` has split the key
-that it was given, it must not draw with it.
+every layer different. Equal keys must still give equal models, and no key
+may be used twice. Splitting counts as use, so once `init` has split the
+key that it was given, it must not draw with it.
 """
 
 from itertools import pairwise

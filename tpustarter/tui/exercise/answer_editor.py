@@ -26,6 +26,11 @@ class AnswerEditor(CodeEditor):
         Binding("ctrl+r", "screen.run", "judge", key_display="Ctrl+R", tooltip="what is typed"),
     ]
 
+    def on_resize(self) -> None:
+        """Have the selected code scrolled into view at first: it may be far below the top."""
+        if not self._was_laid_out:  # Textual calls the method of the base class later
+            self.post_message(self.SelectionChanged(self.selection, self))
+
 
 class LearnerCode(Vertical):
     """The learner's part of the file, as saved or while it is edited."""
@@ -100,10 +105,10 @@ class LearnerCode(Vertical):
     async def edit(self, code: str) -> None:
         """Open the editor with the selection that `_place` returns."""
         editor = AnswerEditor(plain_source(code), first_line=self._first_line)
-        editor.preselect(self._place(editor.text))
         self.query_one(".code").display = False
         self.add_class("-current")
         await self.mount(editor)
+        editor.preselect(self._place(editor.text))  # before, the cursor would have no place yet
         self._paint()
         self._say_above()
         self.screen.set_focus(editor)

@@ -175,8 +175,6 @@ class ExerciseView(Horizontal):
         shown = next(view for view in self.query(LearnerCode) if view.display)
         await shown.edit(code)
         shown.scroll_visible(animate=False)
-        if editor := self.editor:
-            self.call_after_refresh(self.follow, editor)
 
     async def end_edit(self) -> None:
         """Close the editor and show the file."""

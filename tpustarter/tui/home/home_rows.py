@@ -89,7 +89,9 @@ def _describe_setups(
     for setup in needed_setups.find_needed_setups(on_path, facts.pythons):
         is_next = progress.next in setup.blocked
         if setup.blocked and (is_next or not progress.whole.is_begun):
-            yield f"{setup.describe_briefly(len(on_path))} `s` lists set-ups."
+            brief = setup.describe_briefly(len(on_path))
+            remedy = f" `{setup.command}` {setup.purpose}." if setup.older else ""
+            yield f"{brief}{remedy} `s` lists set-ups."
 
 
 def _last_row(known: Course, progress: PathProgress | None) -> Row:

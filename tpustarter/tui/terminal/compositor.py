@@ -41,6 +41,15 @@ class WholeCompositor(Compositor):
             self._differs = True
         return arranged
 
+    @property
+    def visible_widgets(self) -> dict[Widget, tuple[Region, Region]]:
+        """The widgets in sight, without those removed since the last layout.
+
+        Textual would paint these as well, but an editor cannot be painted without its styles.
+        """
+        widgets = super().visible_widgets
+        return {widget: place for widget, place in widgets.items() if widget.parent}
+
     def place_widgets(self) -> None:
         """Compute the places of all widgets anew, without painting."""
         self._full_map_invalidated = True

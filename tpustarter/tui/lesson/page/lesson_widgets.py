@@ -23,9 +23,8 @@ class KeyHint(Static):
     """A line about a key, added to the lesson by the screen."""
 
     def __init__(self, piece: LessonPart) -> None:
-        super().__init__(
-            StackedText([style_sentence(piece.text).stylize_before("$muted")]), classes="hint"
-        )
+        lines = [style_sentence(line).stylize_before("$muted") for line in piece.text.split("\n")]
+        super().__init__(StackedText(lines), classes="hint")
         self.is_setup_offer = piece.is_setup_offer
         self.exercise = piece.exercise
         """The name of the exercise that it leads to, or ""."""
