@@ -102,8 +102,6 @@ def _code_of(run: Callable[[], int | None]) -> int:
         return int(run() or ExitCode.OK)
     except SystemExit as end:
         return end.code if isinstance(end.code, int) else ExitCode.BUG if end.code else ExitCode.OK
-    except KeyboardInterrupt:
-        return ExitCode.INTERRUPTED
     except Problem as problem:
         return _problem(find_limit_problem(problem) or problem)
     except UnwrittenError as error:

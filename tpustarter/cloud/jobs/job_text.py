@@ -134,10 +134,9 @@ def describe_job_event(event: Step) -> Iterator[str]:
             yield f"`{record.tpu}` was given back."
         case TpuRecreationStarted(record, spent):
             yield spent
-            yield (
-                f"`{record.tpu}` is asked for anew; after that {record.again - 1} more times at "
-                "most."
-            )
+            left = record.again - 1
+            after = f"at most {phrases.format_count(left, 'more time')}" if left else "not again"
+            yield f"`{record.tpu}` is asked for anew; after that {after}."
 
 
 def format_command(command: Sequence[str]) -> str:
