@@ -126,7 +126,7 @@ def test_path_names_missing_setup_and_its_size(tmp_path: Path) -> None:
     run(journey)
 
 
-def test_path_that_needs_newer_jax_begins_with_its_setup(
+def test_path_needing_newer_jax_begins_with_setup(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Home names the command at 80x24, and the Python that it is about."""
