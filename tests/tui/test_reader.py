@@ -12,7 +12,17 @@ from tests.support.gates import wait_for
 from tests.support.machines import lay_out
 from tests.support.made_lessons import fence, make_lesson
 from tests.support.stubs import make_python
-from tests.support.tutor import HELLO, on_screen, press, run, settle, tutor, until, write_checks
+from tests.support.tutor import (
+    HELLO,
+    named_keys,
+    on_screen,
+    press,
+    run,
+    settle,
+    tutor,
+    until,
+    write_checks,
+)
 from tpustarter.learning.run.lesson_process import LessonSession
 from tpustarter.tui.app.device_use import IDLE_S, OPEN_S, LessonSessionOwner
 from tpustarter.tui.checks.screen import ChecksScreen
@@ -741,5 +751,19 @@ def test_each_line_of_hint_is_shown_as_line(tmp_path: Path) -> None:
             seen = await press(pilot, "enter")
             named = [line.strip() for line in seen.splitlines() if "a.py" in line]
             assert (2, "tpustarter learn start/far --code a.py") == (len(named), named[-1])
+
+    run(journey)
+
+
+def test_setup_that_lesson_explains_comes_after_enter(tmp_path: Path) -> None:
+    """It is offered on every screen of the lesson, and needed once, if at all."""
+
+    async def journey() -> None:
+        async with tutor(tmp_path, lessons={"far": FAR}) as pilot:
+            file = next((tmp_path / "lessons" / "start").glob("*-far.md"))
+            file.write_text(file.read_text().replace("minutes: 2", "minutes: 2\nsetups: {jax: {}}"))
+            await press(pilot, "enter")
+            keys = [one.split()[0] for one in named_keys(pilot.app) if one]  # type: ignore[arg-type]
+            assert keys.index("Enter") < keys.index("s")
 
     run(journey)

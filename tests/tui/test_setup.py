@@ -169,7 +169,7 @@ def test_setup_shows_commands_cost_and_undo_before_yes(
             assert "uvpipinstall--python~/tpu/bin/pythonjax" in letters
             assert "checkjax.devices_visible--python~/tpu" in letters
             assert "one line in the state folder of tpustarter" in seen
-            assert ("a device that answers rightly does" in seen) == (size[0] == 200)
+            assert ("a device that computes correctly" in seen) == (size[0] == 200)
 
     run(journey)
 

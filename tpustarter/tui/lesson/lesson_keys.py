@@ -109,7 +109,7 @@ BINDINGS: list[BindingType] = [
     Binding("s", "setup_too", show=False),
     Binding("s", "setup", "set up", tooltip="tpustarter setup PROFILE, which this lesson explains"),
 ]
-LATE = frozenset({"undo", "next"})
+LATE = frozenset({"undo", "next", "setup"})
 """Actions listed after the others, although the same key has other actions listed earlier."""
 LATE_IF_WRONG = frozenset({"reset", "jump"})
 """Further late actions while a task has not passed, because editing it again comes first."""

@@ -239,7 +239,7 @@ tpustarter notes where the folder is. No command gets administrator rights.
             download, space = setup.sizes
             does = f" That downloads {download} and takes {space} on the disk."
         undo = f"Later, z removes {escape_text(setup.shorten_path(setup.folder))} again."
-        already = "What is done was so before. " if count < len(self._steps) else ""
+        already = "Finished steps are skipped. " if count < len(self._steps) else ""
         return f"{already}Nothing has run yet. Press y to run {which} left.{does} {undo}"
 
     def _next(self, setup: EnvironmentSetup) -> str:

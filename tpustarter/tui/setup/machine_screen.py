@@ -262,7 +262,7 @@ you do in another place, such as your own computer.
             as_whom = f", {who}as root" if root else ""
             already = any(step.state == "done" for step in steps)
             said, undo = (
-                f"{' What is done was so before.' * already} Nothing has run yet.",
+                f"{' Finished steps are skipped.' * already} Nothing has run yet.",
                 " Later, `z` puts back what was changed.",
             )
             if self._list.ended:
