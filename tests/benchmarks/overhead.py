@@ -6,7 +6,11 @@
 PYTHON has the framework; checks that need a process of their own or a slice are left out, and no
 program comes from an earlier run. This script runs
 where tpustarter is installed. The inline script imports the same check files in one bare process
-and runs their bodies one after the other. Wanted: at most 1.15 x.
+and runs their bodies one after the other. Wanted: at most 1.05 x.
+
+With one check of 0.54 s of processor time inline, `tpustarter check` takes 0.90: 0.14 in the
+command itself, 0.15 in the two Pythons of the probe before a framework, and 0.07 around the check
+in the probe. Over the 10.5 s of all checks this alone is 1.03 x.
 """
 
 from __future__ import annotations
