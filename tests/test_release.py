@@ -59,13 +59,18 @@ def test_tag_must_be_the_version(jobs: dict[str, Any], tag: str, code: int) -> N
 
 
 def test_every_supported_python_is_tried(jobs: dict[str, Any]) -> None:
-    """From the oldest that the project file allows, without a gap, on both systems."""
+    """From the oldest that the project file allows, without a gap, on both systems.
+
+    The tests before a release run on the newest, too.
+    """
     project = (REPOSITORY / "pyproject.toml").read_text(encoding="utf-8")
     oldest = int(re.findall(r'^requires-python = ">=3\.(\d+)"$', project, re.MULTILINE)[0])
     matrix = jobs["try"]["strategy"]["matrix"]
+    tested = [step["env"]["UV_PYTHON"] for step in jobs["build"]["steps"] if "env" in step]
 
     assert [f"3.{minor}" for minor in range(oldest, 15)] == matrix["python"]
     assert ["ubuntu-latest", "macos-latest"] == matrix["os"]
+    assert matrix["python"][-1:] == tested
 
 
 def test_only_a_tried_tag_is_published(jobs: dict[str, Any]) -> None:
