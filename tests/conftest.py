@@ -163,6 +163,17 @@ def home(
             run_folder.remove_run_folder(run)
 
 
+@pytest.fixture
+def stored_programs(home: Path, request: pytest.FixtureRequest) -> None:
+    """Let lessons load what JAX compiled for earlier tests, and for earlier runs of the tests.
+
+    A stored program is judged like a new one, as `tests/hostile/test_program_store.py` shows.
+    """
+    if kept := getattr(request.config, "cache", None):  # none with `-p no:cacheprovider`
+        (home / "state").mkdir(exist_ok=True)
+        (home / "state" / "programs").symlink_to(kept.mkdir("programs"))
+
+
 @pytest.fixture(autouse=True, scope="session")
 def _compiled_once(tmp_path_factory: pytest.TempPathFactory) -> None:
     """Cache what JAX compiles in this process, because most of it is compiled repeatedly.
