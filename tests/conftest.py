@@ -163,15 +163,25 @@ def home(
             run_folder.remove_run_folder(run)
 
 
-@pytest.fixture
-def stored_programs(home: Path, request: pytest.FixtureRequest) -> None:
-    """Let lessons load what JAX compiled for earlier tests, and for earlier runs of the tests.
+@pytest.fixture(scope="session")
+def kept_programs(pytestconfig: pytest.Config) -> Path | None:
+    """Return the folder of programs that JAX compiled for earlier runs of the tests.
 
     A stored program is judged like a new one, as `tests/hostile/test_program_store.py` shows.
+    `TPUSTARTER_GATE=whole` compiles all of them anew.
     """
-    if kept := getattr(request.config, "cache", None):  # none with `-p no:cacheprovider`
+    cache = getattr(pytestconfig, "cache", None)  # none with `-p no:cacheprovider`
+    if cache is None or os.environ.get("TPUSTARTER_GATE") == "whole":
+        return None
+    return cache.mkdir("programs")
+
+
+@pytest.fixture
+def stored_programs(home: Path, kept_programs: Path | None) -> None:
+    """Let the lessons of a test load what JAX compiled for earlier ones."""
+    if kept_programs:
         (home / "state").mkdir(exist_ok=True)
-        (home / "state" / "programs").symlink_to(kept.mkdir("programs"))
+        (home / "state" / "programs").symlink_to(kept_programs)
 
 
 @pytest.fixture(autouse=True, scope="session")

@@ -24,7 +24,7 @@ NAMES = ("configs", "corpus", "transformer", "training", "sampling")
 
 
 @pytest.fixture(scope="module")
-def project(request: pytest.FixtureRequest) -> Iterator[Any]:
+def project(kept_programs: Path | None) -> Iterator[Any]:
     """Return JAX and the modules of the project, which no other test sees.
 
     JAX loads what it compiled for earlier runs of these tests.
@@ -46,11 +46,11 @@ def project(request: pytest.FixtureRequest) -> Iterator[Any]:
             patch.setenv(name, value)
         jax.devices()  # which reads the flags
         jax.config.update(XLA_CACHES, program_store.SETTINGS[XLA_CACHES])
-        if kept := getattr(request.config, "cache", None):  # none with `-p no:cacheprovider`
-            store = program_store.ProgramStore(kept.mkdir("programs"), __name__)
-            store.copy_to(Path(jax.config.values["jax_compilation_cache_dir"]))
+    if kept_programs:
+        store = program_store.ProgramStore(kept_programs, "the project's model")
+        store.copy_to(Path(jax.config.values["jax_compilation_cache_dir"]))
     yield SimpleNamespace(jax=jax, jnp=jax.numpy, **modules, **compiled)
-    if kept:
+    if kept_programs:
         store.add_from(Path(jax.config.values["jax_compilation_cache_dir"]))
     sys.path.remove(str(FOLDER))
     for name in NAMES:
