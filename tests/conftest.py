@@ -163,6 +163,27 @@ def home(
             run_folder.remove_run_folder(run)
 
 
+@pytest.fixture(scope="session")
+def kept_programs(pytestconfig: pytest.Config) -> Path | None:
+    """Return the folder of programs that JAX compiled for earlier runs of the tests.
+
+    A stored program is judged like a new one, as `tests/hostile/test_program_store.py` shows.
+    `TPUSTARTER_GATE=whole` compiles all of them anew.
+    """
+    cache = getattr(pytestconfig, "cache", None)  # none with `-p no:cacheprovider`
+    if cache is None or os.environ.get("TPUSTARTER_GATE") == "whole":
+        return None
+    return cache.mkdir("programs")
+
+
+@pytest.fixture
+def stored_programs(home: Path, kept_programs: Path | None) -> None:
+    """Let the lessons of a test load what JAX compiled for earlier ones."""
+    if kept_programs:
+        (home / "state").mkdir(exist_ok=True)
+        (home / "state" / "programs").symlink_to(kept_programs)
+
+
 @pytest.fixture(autouse=True, scope="session")
 def _compiled_once(tmp_path_factory: pytest.TempPathFactory) -> None:
     """Cache what JAX compiles in this process, because most of it is compiled repeatedly.

@@ -17,6 +17,7 @@ RUN_BY_OTHER_TESTS = {*KINDS, *FIRST_DAY.lessons}
 LESSONS = [one for one in shipped.lessons(*shipped.DEFAULT) if one.id not in RUN_BY_OTHER_TESTS]
 
 
+@pytest.mark.usefixtures("stored_programs")
 @pytest.mark.parametrize("lesson", LESSONS, ids=lambda one: one.id)
 def test_every_block_holds(lesson: Lesson) -> None:
     """The lessons are true here."""

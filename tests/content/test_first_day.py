@@ -13,6 +13,7 @@ from tpustarter.learning.content.paths import read_paths
 LESSONS = [one for one in shipped.lessons(*shipped.DEFAULT) if one.id in FIRST_DAY.lessons]
 
 
+@pytest.mark.usefixtures("stored_programs")
 @pytest.mark.parametrize("lesson", LESSONS, ids=lambda one: one.id)
 def test_every_block_of_first_day_holds(lesson: Lesson) -> None:
     """The lessons are true here."""

@@ -6,6 +6,7 @@ import math
 import sys
 from collections.abc import Iterator
 from dataclasses import replace
+from pathlib import Path
 from types import ModuleType, SimpleNamespace
 from typing import Any
 
@@ -15,14 +16,19 @@ import pytest
 from tests.support.compiler_flags import fast_compiler
 from tpustarter.core import locations
 from tpustarter.machine import generations
+from tpustarter.probe import program_store
 
 FOLDER = locations.content_folder("lessons") / "project" / "code"
+XLA_CACHES = "jax_persistent_cache_enable_xla_caches"
 NAMES = ("configs", "corpus", "transformer", "training", "sampling")
 
 
 @pytest.fixture(scope="module")
-def project() -> Iterator[Any]:
-    """Return JAX and the modules of the project, which no other test sees."""
+def project(kept_programs: Path | None) -> Iterator[Any]:
+    """Return JAX and the modules of the project, which no other test sees.
+
+    JAX loads what it compiled for earlier runs of these tests.
+    """
     if not hasattr(jax, "P"):
         pytest.skip(f"the project needs JAX 0.10, and this is JAX {jax.__version__}")
     sys.path.insert(0, str(FOLDER))
@@ -39,7 +45,13 @@ def project() -> Iterator[Any]:
         for name, value in fast_compiler().items():
             patch.setenv(name, value)
         jax.devices()  # which reads the flags
+        jax.config.update(XLA_CACHES, program_store.SETTINGS[XLA_CACHES])
+    if kept_programs:
+        store = program_store.ProgramStore(kept_programs, "the project's model")
+        store.copy_to(Path(jax.config.values["jax_compilation_cache_dir"]))
     yield SimpleNamespace(jax=jax, jnp=jax.numpy, **modules, **compiled)
+    if kept_programs:
+        store.add_from(Path(jax.config.values["jax_compilation_cache_dir"]))
     sys.path.remove(str(FOLDER))
     for name in NAMES:
         del sys.modules[name]

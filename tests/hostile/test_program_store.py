@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.made_lessons import fence, make_lesson, run_lesson
 from tests.support.needs import can_fake
 from tests.support.processes import HANG_S
 from tpustarter.checking.machine_check import CheckRequest, MachineCheck
@@ -181,6 +182,59 @@ def test_results_do_not_depend_on_state(
     monkeypatch.setenv("TPUSTARTER_HOME", str(tmp_path))
 
     assert document == check()[0]
+
+
+OF_LESSONS = (
+    "sound",
+    "cut to its head",
+    "a bit flipped in the middle",
+    "exchanged",
+    "pipes",
+    "many others",
+    "a file",
+    "read-only",
+)
+"""States that a lesson meets, too; it reads the store as a check does."""
+BLOCKS = """
+import jax
+import jax.numpy as jnp
+
+x = jax.random.normal(jax.random.key(0), (64, 64))
+print(jax.jit(jax.grad(lambda x: jnp.tanh(x @ x).sum()))(x).sum())
+"""
+
+
+def run(folder: Path) -> tuple[list[tuple[str, str, str]], int]:
+    """Run a lesson that has a right and a wrong block; return what is told of them."""
+    text = fence(BLOCKS) + fence("print(jnp.arange(3).sum())", "4", name="wrong")
+    results = run_lesson(make_lesson(folder, text, needs="{framework: jax}"), devices=2)
+    told = [(one.status, one.output, one.detail) for one in results.values()]
+    return told, len(list(folder.glob("programs/*/*")))
+
+
+@pytest.fixture(scope="module")
+def lesson_store(tmp_path_factory: pytest.TempPathFactory) -> tuple[object, Path]:
+    """Return what a lesson without stored programs tells, and the store that it leaves."""
+    home = tmp_path_factory.mktemp("lesson")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("TPUSTARTER_HOME", str(home))
+        told, stored = run(home)
+    assert ["pass", "fail"] == [status for status, _, _ in told]
+    assert stored > 2
+    return told, home / "programs"
+
+
+@pytest.mark.parametrize("state", OF_LESSONS)
+def test_lesson_does_not_depend_on_state(
+    state: str, lesson_store: tuple[object, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its output and its outcomes, down to the last digit and the last word."""
+    told, store = lesson_store
+    shutil.copytree(store, tmp_path / "programs")
+    STATES[state](tmp_path / "programs")
+    monkeypatch.setenv("TPUSTARTER_HOME", str(tmp_path))
+
+    assert told == run(tmp_path)[0]
 
 
 @pytest.mark.skipif(not can_fake(), reason="A disk of its own needs root and Linux namespaces.")

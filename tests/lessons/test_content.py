@@ -15,6 +15,7 @@ from tpustarter.cli import COMMANDS
 from tpustarter.core import content, locations
 from tpustarter.core.content import Check, Lesson
 from tpustarter.core.problem import ExitCode, Problem
+from tpustarter.learning.content import exercises
 from tpustarter.learning.content.blocks import list_blocks
 from tpustarter.learning.content.paths import read_paths
 
@@ -110,6 +111,25 @@ def find_old_spellings(lesson: Lesson) -> list[str]:
     """Return the imports of a sharding or a spec that `jax.P` and `jax.NamedSharding` replace."""
     code = "\n".join(block.code + (block.answer or "") for block in list_blocks(lesson))
     return re.findall(r"jax\.sharding(?:\.| import )(?:NamedSharding|PartitionSpec)", code)
+
+
+SHOWS_COMPILING = re.compile(
+    r"memory_analysis|cost_analysis|clear_caches|to_compile|first call|profiler\.|op_name|"
+    r"compilation_cache|log_compiles|explain_cache_misses|\.kill\(|SIGKILL"
+)
+"""What the output of a compiled program does not show, and what may leave a part of a program."""
+
+
+def test_lesson_that_shows_compiling_loads_no_stored_program() -> None:
+    """Neither it nor its exercises; the reader would see what another process did."""
+    stored: list[str] = []
+    for lesson in content.read_lessons():
+        texts = [block.code for block in list_blocks(lesson)]
+        texts += [one.solution for one in exercises.read_exercises(lesson)]
+        if lesson.framework == "jax" and not lesson.fresh:
+            stored += [lesson.id for text in texts if SHOWS_COMPILING.search(text)]
+
+    assert [] == stored
 
 
 def test_old_spelling_is_for_old_jax_alone() -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tpustarter.probe import program_store
-from tpustarter.probe.program_store import ProgramStore
+from tpustarter.probe.program_store import ProgramStore, RunPrograms
 
 PROGRAMS = {"jit_f-1-cache": b"first", "jit_g-2-cache": b"second"}
 
@@ -118,6 +118,28 @@ def test_oldest_programs_go_first(
 
     assert [] == list(other.iterdir())
     assert {"jit_g-2-cache": b"second", "jit_h-3-cache": b"third"} == read(tmp_path / "loaded")
+
+
+def test_lesson_has_programs_of_its_own(store: ProgramStore, tmp_path: Path) -> None:
+    """A process would copy those of all lessons otherwise."""
+    ProgramStore(tmp_path / "store", "jax/gradients").copy_to(tmp_path / "loaded")
+
+    assert {} == read(tmp_path / "loaded")
+
+
+def test_newest_program_of_ended_process_is_dropped(
+    store: ProgramStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A block was killed, and JAX may have written a part of it."""
+    folder = tmp_path / "run"
+    monkeypatch.setenv("JAX_COMPILATION_CACHE_DIR", str(folder))
+    RunPrograms(tmp_path / "store")
+    assert PROGRAMS == read(folder)
+    (folder / "jit_h-3-cache").write_bytes(b"thi")
+    RunPrograms(tmp_path / "store").store()
+
+    assert PROGRAMS == read(folder)
+    assert 2 == len(list(store.folder.iterdir()))
 
 
 @pytest.mark.parametrize("name", program_store.FLAGS)

@@ -21,7 +21,7 @@ from tpustarter.checking.plan.check_request import CheckRequest
 from tpustarter.checking.results.results import BlockedFramework, Result, Run
 from tpustarter.checking.run import known_causes
 from tpustarter.checking.run.probe_events import PythonVersions
-from tpustarter.checking.run.probe_session import ProbeSession
+from tpustarter.checking.run.probe_session import ProbeSession, find_program_store
 from tpustarter.checking.run.runner import (
     CheckEnded,
     CheckRunner,
@@ -211,7 +211,7 @@ class MachineCheck:
             {"root": str(self._machine.root), "uid": self._machine.uid},
             self._redact,
             isolate=self._request.isolate,
-            program_store=None if self._request.fresh else _find_program_store(),
+            program_store=None if self._request.fresh else find_program_store(),
             results={},
         )
 
@@ -388,12 +388,6 @@ class MachineCheck:
 def needs_several_hosts(check: Check) -> bool:
     """Return whether a check needs several hosts; a run on one host leaves it out."""
     return check.needs.get("hosts", 1) > 1
-
-
-def _find_program_store() -> Path | None:
-    with contextlib.suppress(Problem):  # without a state folder, every program is compiled
-        return locations.make_state_folder() / "programs"
-    return None
 
 
 def _wanted(request: CheckRequest) -> str | None:

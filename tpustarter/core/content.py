@@ -257,6 +257,7 @@ HEADER: dict[str, type] = {
     "values": dict,
     "exercises": list,
     "code": list,
+    "fresh": bool,
 }
 """Keys of a lesson's header and their types; lists contain strings."""
 MAX_DEPTH = 20
@@ -322,6 +323,11 @@ class Lesson:
     def sources(self) -> list[str]:
         """URLs of the lesson's sources."""
         return _as_texts(self.header.get("sources"))
+
+    @property
+    def fresh(self) -> bool:
+        """True if all its programs are compiled anew, because it shows how they are compiled."""
+        return self.header.get("fresh") is True
 
     @property
     def devices(self) -> int:
@@ -398,7 +404,7 @@ def _refuse_types(header: object) -> None:
     fields = header if is_object(header) else {}
     for key, kind in HEADER.items():
         value = fields.get(key, kind())
-        if not isinstance(value, kind) or isinstance(value, bool):
+        if not isinstance(value, kind) or isinstance(value, bool) != (kind is bool):
             type_name = type(value).__name__
             raise ValueError(f"`{key}` in the header is a {type_name}, expected {kind.__name__}")
         if is_array(value) and not all(isinstance(item, str) for item in value):

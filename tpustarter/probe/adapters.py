@@ -22,6 +22,8 @@ from tpustarter.probe.events import AvailableDevices
 from tpustarter.probe.target import target
 
 _cache: program_store.CompilationCache | None = None
+_programs: program_store.RunPrograms | None = None
+"""The programs of a lesson, which imports JAX when it likes."""
 
 
 class _LogicalDevice(Protocol):
@@ -248,10 +250,18 @@ def use_program_store(framework: str, root: str | None) -> program_store.Compila
     return _cache
 
 
+def load_lesson_programs(root: str, lesson: str) -> None:
+    """Let JAX load a lesson's programs from a store, once in a process; JAX is not imported."""
+    global _programs  # noqa: PLW0603  a process runs one lesson
+    if _programs is None:
+        _programs = program_store.RunPrograms(Path(root), lesson)
+
+
 def store_programs() -> None:
     """Store the programs that this process has compiled."""
-    if _cache is not None:
-        _cache.store()
+    for programs in (_cache, _programs):
+        if programs is not None:
+            programs.store()
 
 
 def prepare_devices(framework: str | None) -> None:

@@ -48,14 +48,14 @@ class VersionsCommand(TypedDict):
     do: Literal["versions"]
 
 
-class OptionalCheckFields(TypedDict, total=False):
-    """The optional fields of a check's command."""
+class ProgramStoreFields(TypedDict, total=False):
+    """The optional fields of a command that may load compiled programs."""
 
     program_store: str
     """The folder with programs that earlier runs compiled; without it, all are compiled."""
 
 
-class RunCheckCommand(OptionalCheckFields):
+class RunCheckCommand(ProgramStoreFields):
     """The command that runs a check."""
 
     do: Literal["check"]
@@ -82,9 +82,11 @@ class PlottedVariables(TypedDict, total=False):
     """True to send the plot while the block is running too."""
 
 
-class BlockOptions(PlottedVariables, total=False):
+class BlockOptions(PlottedVariables, ProgramStoreFields, total=False):
     """The optional fields of a block's command."""
 
+    lesson: str
+    """The lesson whose programs are loaded from the store."""
     alone: bool
     """True to run without the names of earlier blocks."""
     framework: str | None

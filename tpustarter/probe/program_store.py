@@ -27,17 +27,22 @@ SETTINGS = {
 }
 """Settings with which JAX stores every program, however fast it was compiled, under a key that does
 not contain the path of the run's folder, as XLA's own caches do."""
+VARIABLES = {name.upper(): str(value) for name, value in SETTINGS.items()}
+"""The same settings as environment variables, for a program that imports JAX itself."""
 FLAGS = ("XLA_FLAGS", "LIBTPU_INIT_ARGS")
 _LIBRARIES = ("jaxlib", "libtpu")
 _HIT = "/jax/compilation_cache/cache_hits"
 
 
 class ProgramStore:
-    """The part of a store that belongs to this JAX, its libraries, its flags and this processor."""
+    """The part of a store that belongs to this JAX, its libraries, its flags and this processor.
 
-    def __init__(self, root: Path) -> None:
+    Each lesson has a group of its own, because a process copies all programs of its group.
+    """
+
+    def __init__(self, root: Path, group: str = "") -> None:
         self._root = root
-        self.folder = root / _key()
+        self.folder = root / _key(group)
 
     def copy_to(self, folder: Path) -> None:
         """Copy the undamaged programs to a folder, and remove the others from the store."""
@@ -81,20 +86,34 @@ class ProgramStore:
                 excess -= status.st_size
 
 
-class CompilationCache:
+class RunPrograms:
+    """The programs in the folder of this run's JAX, some of which come from a store."""
+
+    def __init__(self, root: Path, group: str = "") -> None:
+        """Copy the stored programs to the folder; JAX need not be imported yet."""
+        self._store = ProgramStore(root, group)
+        self._folder = Path(os.environ["JAX_COMPILATION_CACHE_DIR"])
+        if self._folder.exists():  # an earlier process of this run has copied them
+            _remove_newest(self._folder)
+        else:
+            self._store.copy_to(self._folder)
+
+    def store(self) -> None:
+        """Store the programs that this process compiled."""
+        self._store.add_from(self._folder)
+
+
+class CompilationCache(RunPrograms):
     """JAX's persistent compilation cache in this process, backed by a store."""
 
     def __init__(self, root: Path) -> None:
-        """Copy the stored programs to the folder of JAX's cache."""
+        """Import JAX, and let it store every program."""
         self._jax = importlib.import_module("jax")
-        self._store = ProgramStore(root)
-        self._folder = Path(os.environ["JAX_COMPILATION_CACHE_DIR"])
+        super().__init__(root)
         self._loaded = 0
         for name, value in SETTINGS.items():
             self._jax.config.update(name, value)
         self._jax.monitoring.register_event_listener(self._count)
-        if not self._folder.exists():  # otherwise an earlier process of this run has copied them
-            self._store.copy_to(self._folder)
 
     def _count(self, event: str, **_: object) -> None:
         self._loaded += event == _HIT
@@ -112,10 +131,6 @@ class CompilationCache:
         count, self._loaded = self._loaded, 0
         return count
 
-    def store(self) -> None:
-        """Store the programs that this process compiled."""
-        self._store.add_from(self._folder)
-
 
 def _read(path: Path) -> bytes | None:
     # A file that is no program can be anything, such as a named pipe, which would block.
@@ -124,20 +139,26 @@ def _read(path: Path) -> bytes | None:
     return path.read_bytes()
 
 
+def _remove_newest(folder: Path) -> None:
+    # The process that wrote it may have been killed after a part of it.
+    with contextlib.suppress(OSError, ValueError):
+        max(folder.glob(PROGRAM), key=lambda path: path.stat().st_mtime_ns).unlink()
+
+
 def _digest(name: str, data: bytes) -> str:
     import hashlib  # slow to import, and every process of the probe imports this module
 
     return hashlib.sha256(os.fsencode(name) + b"\0" + data).hexdigest()[:32]
 
 
-def _key() -> str:
+def _key(group: str) -> str:
     # JAX's own keys cover flags, versions and the kind of device. They do not cover a library that
     # was built again under the same version, or a state folder that several machines share.
     import hashlib
     import platform
     from importlib import metadata  # a third of the start of a process that has no store
 
-    parts = [sys.version, platform.machine(), _processor()]
+    parts = [group, sys.version, platform.machine(), _processor()]
     parts += [os.environ.get(name, "") for name in FLAGS]
     for name in ("jax", *_LIBRARIES):
         with contextlib.suppress(metadata.PackageNotFoundError):

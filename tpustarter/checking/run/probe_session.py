@@ -10,6 +10,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 from tpustarter.checking.results.results import Result
+from tpustarter.core import locations
 from tpustarter.core.problem import ExitCode, Problem, find_limit_problem
 from tpustarter.core.redact import Redactor
 from tpustarter.machine import frameworks, host, reached_limits
@@ -41,6 +42,13 @@ class ProbeSession:
     """Programs loaded from it so far."""
     results: dict[str, Result] = field(default_factory=dict[str, Result])
     """Results of the run's earlier checks, for `AFTER`."""
+
+
+def find_program_store() -> Path | None:
+    """Return the folder for compiled programs; None without a state folder."""
+    with contextlib.suppress(Problem):
+        return locations.make_state_folder() / "programs"
+    return None
 
 
 def start_probe(

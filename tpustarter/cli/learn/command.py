@@ -50,6 +50,11 @@ from tpustarter.text.terminal import escape_text
     help="Use N virtual CPU devices, even beside a TPU.",
 )
 @click.option(
+    "--fresh",
+    is_flag=True,
+    help="Compile every program anew, and load none that an earlier run compiled.",
+)
+@click.option(
     "--exercise",
     metavar="ID",
     is_flag=False,
@@ -145,8 +150,13 @@ def _act_on(chosen: list[Lesson], options: SimpleNamespace) -> None:
     if options.running:
         from tpustarter.cli.learn import run_lessons
 
-        options_of_run = {"python": options.python, "devices": options.devices}
-        run_lessons.run_lessons(chosen, as_json=options.as_json, **options_of_run)
+        run_lessons.run_lessons(
+            chosen,
+            as_json=options.as_json,
+            python=options.python,
+            devices=options.devices,
+            fresh=options.fresh,
+        )
     elif options.notebook is not None:
         from tpustarter.cli.learn import lesson_page
 
@@ -204,9 +214,9 @@ def _refuse_conflicts(options: SimpleNamespace) -> None:
         raise click.UsageError(
             "--exercise takes one of --watch, --hint, --solution and --reset, which need it"
         )
-    chosen = options.python is not None or options.devices is not None
+    chosen = options.python is not None or options.devices is not None or options.fresh
     if chosen and not options.running and options.exercise is None:
-        raise click.UsageError("--python and --devices only work with --run or --exercise")
+        raise click.UsageError("--python, --devices and --fresh only work with --run or --exercise")
     if not options.which and any(answer is not None for answer in _answers(options).values()):
         raise click.UsageError("--from, --need and --have only work with --which")
 
@@ -286,6 +296,7 @@ def _exercise(options: SimpleNamespace) -> None:
         reset=options.reset,
         python=options.python,
         devices=options.devices,
+        fresh=options.fresh,
     )
 
 

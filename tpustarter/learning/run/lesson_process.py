@@ -17,7 +17,12 @@ from typing import TypedDict
 from tpustarter.checking.plan import framework_plan
 from tpustarter.checking.results.results import BlockedFramework, Reason
 from tpustarter.checking.run.outcomes import make_process_ending
-from tpustarter.checking.run.probe_session import ProbeSession, explain_unusable_python, start_probe
+from tpustarter.checking.run.probe_session import (
+    ProbeSession,
+    explain_unusable_python,
+    find_program_store,
+    start_probe,
+)
 from tpustarter.core import locations
 from tpustarter.core.content import Lesson
 from tpustarter.core.problem import ExitCode, Problem
@@ -35,6 +40,7 @@ from tpustarter.learning.run.block_results import (
 )
 from tpustarter.learning.run.expected_output import ExpectedOutput
 from tpustarter.machine import frameworks, host
+from tpustarter.probe import program_store
 from tpustarter.probe.commands import BlockCommand
 from tpustarter.probe.events import DrawingsEvent
 from tpustarter.running import lease, probe_archive, run_folder
@@ -79,6 +85,8 @@ class LessonSessionOptions(TypedDict, total=False):
     machine: host.Machine | None
     python: str | None
     devices: int | None
+    fresh: bool
+    """True to compile every program anew."""
 
 
 class LessonSession:
@@ -96,9 +104,11 @@ class LessonSession:
         machine: host.Machine | None = None,
         python: str | None = None,
         devices: int | None = None,
+        fresh: bool = False,
         growing: bool = False,
     ) -> None:
         self.lesson = lesson
+        self._has_store = lesson.framework == "jax" and not (fresh or lesson.fresh)
         self._growing = growing
         """True if plots are drawn while they grow; `run` then yields `BlockPlots`."""
         self._placement = run_target.choose_target(
@@ -251,6 +261,7 @@ class LessonSession:
         yield from self._run_block(block, code)
 
     def _command(self, block: Block, code: str) -> BlockCommand:
+        store = self._session.program_store if self._session else None
         return {
             "do": "block",
             "id": block.id,
@@ -264,6 +275,8 @@ class LessonSession:
             "growing": self._growing,
             "framework": self.lesson.framework,
             "folder": self._folder,
+            "program_store": str(store or ""),
+            "lesson": self.lesson.id,
         }
 
     def _run_block(
@@ -421,6 +434,9 @@ class LessonSession:
                 self.lesson.framework,
             )
             env = {**frameworks.FRAMEWORKS[self.lesson.framework].quiet_variables, **env}
+        store = find_program_store() if self._has_store else None
+        if store:
+            env = {**program_store.VARIABLES, **env}
         return ProbeSession(
             self._placement.python,
             probe_archive.build_probe_archive(folder / "probe.pyz"),
@@ -429,6 +445,7 @@ class LessonSession:
             framework_plan.make_target(self._placement.plan, self._placement.machine),
             self._placement.redact,
             drop=locations.find_sudo_caller(),
+            program_store=store,
         )
 
     def _end_process(self, *, gently: bool = True) -> ProbeGoneEvent | None:

@@ -61,12 +61,13 @@ class LessonsRun:
         machine: host.Machine | None = None,
         python: str | None = None,
         devices: int | None = None,
+        fresh: bool = False,
     ) -> None:
         self.lessons = list(lessons)
         self.blocks = {lesson.id: list_blocks(lesson) for lesson in lessons}
         self.results: dict[str, dict[str, BlockResult]] = {lesson.id: {} for lesson in lessons}
         self._machine = machine or host.Machine()
-        self._python, self._devices = python, devices
+        self._python, self._devices, self._fresh = python, devices, fresh
         self._session: LessonSession | None = None
         started = datetime.now(timezone.utc).isoformat(timespec="seconds")
         self.run = Run(__version__, started, "quick", [lesson.id for lesson in lessons])
@@ -100,7 +101,11 @@ class LessonsRun:
 
     def _run_lesson(self, lesson: Lesson) -> Iterator[Event]:
         session = LessonSession(
-            lesson, machine=self._machine, python=self._python, devices=self._devices
+            lesson,
+            machine=self._machine,
+            python=self._python,
+            devices=self._devices,
+            fresh=self._fresh,
         )
         self._session = session
         self.run.target, self.run.host = session.target, session.host

@@ -35,6 +35,8 @@ _saved_descriptors = {number: os.dup(number) for number in (1, 2)}
 def run_block(command: BlockCommand, emit: EmitDrawn) -> EndEventFields:
     """Run one block. An exception of the block propagates to the caller."""
     name, code = command["file"], command["code"]
+    if store := command.get("program_store"):
+        adapters.load_lesson_programs(store, command.get("lesson", ""))
     _work_in(command.get("folder", ""))
     program = types.ModuleType("__main__") if command.get("alone") else _program
     sys.modules["__main__"] = program

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Literal, TypedDict
 
-from tpustarter.probe.commands import CheckNeeds, OptionalCheckFields
+from tpustarter.probe.commands import CheckNeeds, ProgramStoreFields
 from tpustarter.probe.events import CheckEvent, EmitCheckEvent, EndEvent, HostField
 
 
-class CheckFields(OptionalCheckFields):
+class CheckFields(ProgramStoreFields):
     """The fields of a check that are sent to every host."""
 
     id: str

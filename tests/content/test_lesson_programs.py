@@ -1,0 +1,52 @@
+"""A lesson loads what JAX compiled for it before, and its blocks are judged alike."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.support.made_lessons import fence, make_lesson, run_lesson
+from tpustarter.core import locations
+
+pytest.importorskip("jax")
+COUNT = """
+import jax, jax.numpy as jnp
+hits = []
+jax.monitoring.register_event_listener(
+    lambda event, **_: event.endswith("/cache_hits") and hits.append(event)
+)
+print(jax.jit(lambda x: x * 3 + 1)(jnp.arange(4)))
+"""
+CODE = fence(COUNT, "[ 1  4  7 10]") + fence("print(len(hits) > 0)", "True", name="loaded")
+CODE += fence("print(jax.jit(lambda x: x - 2)(jnp.arange(3)))", "[0 1 2]", name="wrong")
+
+
+def statuses(folder: Path, **options: bool) -> list[str]:
+    """Run the lesson once; return the outcomes of its blocks."""
+    header = "{framework: jax}" + "\nfresh: true" * options.pop("about_compiling", False)
+    lesson = make_lesson(folder, CODE, needs=header)
+    return [result.status for result in run_lesson(lesson, **options).values()]
+
+
+def stored() -> list[Path]:
+    """Return the stored programs."""
+    return list((locations.make_state_folder() / "programs").glob("*/*"))
+
+
+def test_second_run_loads_programs_and_judges_alike(tmp_path: Path) -> None:
+    """A block whose output is wrong fails with a stored program, too."""
+    assert ["pass", "fail", "fail"] == statuses(tmp_path)
+    assert ["pass", "pass", "fail"] == statuses(tmp_path)
+
+
+@pytest.mark.parametrize("option", ["fresh", "about_compiling"])
+def test_fresh_lesson_neither_loads_nor_stores(option: str, tmp_path: Path) -> None:
+    """Asked for with `--fresh`, or in the header of a lesson that shows how JAX compiles."""
+    assert ["pass", "fail", "fail"] == statuses(tmp_path, **{option: True})
+    assert [] == stored()
+    statuses(tmp_path)
+    before = len(stored())
+
+    assert ["pass", "fail", "fail"] == statuses(tmp_path, **{option: True})
+    assert before == len(stored()) > 0
