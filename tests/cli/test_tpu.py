@@ -193,6 +193,22 @@ def test_leftovers_are_shown_and_deleted(cloud: FakeCloud) -> None:
     )
 
 
+def test_refused_leftover_keeps_no_other(cloud: FakeCloud) -> None:
+    """The others are deleted all the same, and the end says that one is left."""
+    client = TpuClient("my-project", channel=channel(cloud))
+    for name in ("one", "two", "three"):
+        add_node(cloud, name, "PREEMPTED")
+        full = f"projects/my-project/locations/{ZONE}/nodes/{name}"
+        cloud.nodes[full].create_time = cloud.clock.now()
+        remember(client, name)
+    cloud.faults["DeleteNode"] = [None, Fault(7, "Permission denied")]
+    done = run("delete", "--leftovers", "--yes")
+
+    assert 1 == len(cloud.nodes)
+    assert "Permission denied" in done.stderr
+    assert "1 of 3" in problem_of(done).summary
+
+
 @pytest.mark.parametrize("words", [("list",), ("delete", "--leftovers"), ("delete", "bert")])
 def test_unanswered_request_is_not_somebody_elses(cloud: FakeCloud, words: tuple[str, ...]) -> None:
     """Its answer was lost, so that this node may well be what was asked for from here."""

@@ -277,18 +277,27 @@ def test_stopped_tpu_is_neither_lost_nor_pre_empted(state: str, *, is_lost: bool
 
 
 @pytest.mark.parametrize(
-    ("zone", "days", "is_refused"),
-    [(NODE.zone, 1, True), (NODE.zone, 30, False), ("us-east5-a", 1, False)],
-    ids=["ended", "runs", "outside"],
+    ("zone", "chips", "days", "made_days_ago", "is_refused"),
+    [
+        (NODE.zone, 64, 1, 2, True),
+        (NODE.zone, 64, 30, 2, False),
+        ("us-east5-a", 64, 1, 2, False),
+        (NODE.zone, 4, 30, 2, False),
+        (NODE.zone, 64, 1, 0, False),
+    ],
+    ids=["ended", "runs", "outside", "larger", "made-after-its-end"],
 )
-def test_ended_grant_pays_no_new_tpu(zone: str, days: int, *, is_refused: bool) -> None:
+def test_ended_grant_pays_no_new_tpu(
+    zone: str, chips: int, days: int, made_days_ago: int, *, is_refused: bool
+) -> None:
     """A job may run longer than the grant; whoever pays anyway is asked for nothing."""
     now = datetime.now(timezone.utc)
     start = now.date() - timedelta(days=2)
-    trc_grant.save_grant(Grant((GrantAllowance("v6e", 64, "spot", zone),), start, days))
+    trc_grant.save_grant(Grant((GrantAllowance("v6e", chips, "spot", zone),), start, days))
     tpu = tpu_request.parse_type("v6e-8")
     request = TpuRequest("bert", tpu, NODE.zone, "", tier="spot", api="cloud-tpu")
-    node = replace(NODE, type="v6e-8", tier="spot")
+    made = now - timedelta(days=made_days_ago)
+    node = replace(NODE, type="v6e-8", tier="spot", created=made)
     job = TpuJob(RECORD, [Worker(node, 0, "w0")], _job(RECORD).route)
     with pytest.raises(Problem) if is_refused else contextlib.nullcontext():
         job_end.require_free_recreation(job, request, now)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from datetime import datetime, timedelta, timezone
 from typing import Any
 
 import pytest
@@ -24,9 +25,10 @@ from tests.support.cloud_runs import (
 )
 from tests.support.fake_cloud import NEVER, SOON, Fault
 from tpustarter.cloud.api.errors import CloudProblem
+from tpustarter.cloud.api.resources import QueuedResource
 from tpustarter.cloud.billing import ledger
 from tpustarter.cloud.create.events import RequestMayExist
-from tpustarter.cloud.delete import removal, stop_and_start
+from tpustarter.cloud.delete import ownership, removal, stop_and_start
 from tpustarter.cloud.delete.removal import DeletionPlan
 from tpustarter.core.problem import Problem
 
@@ -300,8 +302,20 @@ def test_deletion_takes_nothing_that_was_not_shown(cloud: ZonesCloud, kind: str)
     assert [] == ledger.read_ledger()
 
 
+def test_parts_of_a_slice_are_no_other_slice() -> None:
+    """What is left of one whose machines are gone has the creation time of its template."""
+    now = datetime.now(timezone.utc)
+    shown = QueuedResource("my-project", FIRST, "bert", "ACTIVE", created=now)
+    later = replace(shown, created=now + timedelta(hours=1))
+
+    ownership.require_same_resource(shown, None)
+    ownership.require_same_resource(shown, replace(later, state="INCOMPLETE"))
+    with pytest.raises(Problem):
+        ownership.require_same_resource(shown, later)
+
+
 def test_stop_ends_nothing_that_was_not_shown(cloud: ZonesCloud) -> None:
-    """What runs on another TPU VM of the name is somebody else's."""
+    """A TPU VM that has the name by now is somebody else's, and so is its work."""
     full = node(cloud, "bert", "READY")
     cloud.nodes[full].create_time = cloud.clock.now()
     client = WatchedClient(cloud)

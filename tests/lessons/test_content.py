@@ -115,9 +115,10 @@ def find_old_spellings(lesson: Lesson) -> list[str]:
 
 SHOWS_COMPILING = re.compile(
     r"memory_analysis|cost_analysis|clear_caches|to_compile|first call|profiler\.|op_name|"
-    r"compilation_cache|log_compiles|explain_cache_misses|\.kill\(|SIGKILL"
+    r"compilation_cache|log_compiles|explain_cache_misses|\.kill\(|SIGKILL|"
+    r"with compiling"
 )
-"""What the output of a compiled program does not show, and what may leave a part of a program."""
+"""Output that shows whether a program was compiled, and calls that may leave a part of one."""
 
 
 def test_lesson_that_shows_compiling_loads_no_stored_program() -> None:

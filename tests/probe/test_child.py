@@ -97,7 +97,7 @@ def test_child_goes_on_after_a_late_finish() -> None:
 
 
 def test_memory_of_a_check_is_returned() -> None:
-    """What glibc keeps after arrays on 64 devices would add up to twice the memory of one."""
+    """Memory that glibc keeps after arrays on 64 devices is twice that of one device."""
     order = [
         {"do": "check", "id": name, "framework": "host", "needs": {}, "timeout_s": 60}
         for name in ("greedy", "modest")

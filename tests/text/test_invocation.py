@@ -128,7 +128,11 @@ def test_an_active_environment_needs_no_uv(project: Path) -> None:
         ('{"url": "https://x.org/t.whl", "archive_info": {}}', "--from https://x.org/t.whl "),
         (
             '{"url": "https://x.org/t", "vcs_info": {"vcs": "git", "commit_id": "1a"}}',
-            "--from git+https://x.org/t ",
+            "--from git+https://x.org/t@1a ",
+        ),
+        (
+            '{"url": "https://x.org/t", "vcs_info": {"vcs": "git", "requested_revision": "v1"}}',
+            "--from git+https://x.org/t@v1 ",
         ),
     ],
 )

@@ -12,7 +12,7 @@ from tests.support.tutor import press, run, tutor
 from tpustarter.learning.drawings.curves import LinePlot
 from tpustarter.rehearsal.text import memory_bar
 from tpustarter.text import bars
-from tpustarter.tui.kit import painted_drawings
+from tpustarter.tui.kit import painted_drawings, text_layout
 from tpustarter.tui.rehearse import memory_picture
 from tpustarter.tui.rehearse.memory_picture import MemoryPicture
 
@@ -191,7 +191,7 @@ def test_names_of_curves_never_break_plot(names: int, width: int) -> None:
 def test_rate_beside_peak_is_labelled_bar() -> None:
     """The part that was reached has the shape of its own, and a colour."""
     text = bars.draw_peak_bar(0.83)
-    painting = painted_drawings.colour_bar(text)
+    painting = text_layout.colour_bar(text)
 
     assert text == painting.plain
     assert text.endswith("83 % of the peak")

@@ -77,11 +77,13 @@ def find_uvx_source(package: str, prefix: str) -> str:
         try:
             text = (record / "direct_url.json").read_text(encoding="utf-8")
             fields: dict[str, dict[str, str]] = json.loads(text)
-            url, tool = str(fields["url"]), fields.get("vcs_info", {}).get("vcs")
+            url, vcs = str(fields["url"]), fields.get("vcs_info", {})
+            tool, revision = vcs.get("vcs"), vcs.get("requested_revision") or vcs.get("commit_id")
         except (OSError, ValueError, KeyError, TypeError, AttributeError):
             continue
-        is_file = url.startswith("file:") and not tool
-        return unquote(urlsplit(url).path) if is_file else f"{tool}+{url}" if tool else url
+        if tool:
+            return f"{tool}+{url}@{revision}" if revision else f"{tool}+{url}"
+        return unquote(urlsplit(url).path) if url.startswith("file:") else url
     return ""
 
 

@@ -127,7 +127,7 @@ def _return_memory(held: int) -> int:
     Args:
         held: Bytes held the last time.
     """
-    with contextlib.suppress(OSError, AttributeError):  # no /proc, another C library
+    with contextlib.suppress(OSError, AttributeError, ImportError):  # no /proc, another C library
         if _resident_bytes() > held + MUCH_MEMORY:
             import ctypes  # late, because most runs of `host` checks don't need it
 

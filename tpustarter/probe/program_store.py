@@ -84,6 +84,8 @@ class ProgramStore:
                     break
                 path.unlink()
                 excess -= status.st_size
+                with contextlib.suppress(OSError):
+                    path.parent.rmdir()  # if it was the last of its group
 
 
 class RunPrograms:

@@ -90,13 +90,29 @@ def delete_command(
     if not no_wait and not any(one.is_too_early for one in doomed):
         longest = phrases.format_duration(GONE_S)
         click.echo(f"Waiting until Google lists it no longer, for {longest} at most.")
-    kept = 0
+    _delete(client, doomed, wait=not no_wait)
+
+
+def _delete(client: ProjectClient, doomed: list[DeletionPlan], *, wait: bool) -> None:
+    """Delete all; raises Problem if Google still lists some, or refused to delete them."""
+    kept = failed = 0
     with end_wait_at_signals("`tpustarter tpu list` shows what is left"):
         for one in doomed:
-            kept += not print_events(
-                removal.carry_out_deletion(client, one, WallClock(), wait=not no_wait)
-            )
-    if kept and not no_wait:
+            deletion = removal.carry_out_deletion(client, one, WallClock(), wait=wait)
+            try:
+                kept += not print_events(deletion)
+            except Problem as problem:  # an error of one must not prevent the other deletions
+                if len(doomed) == 1:
+                    raise
+                failed += 1
+                click.echo(str(problem), err=True)
+    if failed:
+        raise Problem(
+            f"{failed} of {len(doomed)} were not deleted",
+            hint="`tpustarter tpu list` shows what is left",
+            code=ExitCode.INCONCLUSIVE,
+        )
+    if kept and wait:
         raise Problem(
             f"{kept} of {len(doomed)} are still listed by Google",
             hint="`tpustarter tpu list` shows them until they are gone",
@@ -126,10 +142,9 @@ def _show_what_would_be_sent(
 
 def _find_leftovers(client: ProjectClient, zone: str, api: Api | None) -> list[DeletionPlan]:
     """Return the plans for the user's leftovers; prints those that may be somebody else's."""
-    queued, nodes = client.resources(zone)
+    queued, nodes = (client.of(api) if api else client).resources(zone)
     found = removal.find_leftovers(client.project, queued.items, nodes.items)
-    ours = [one for one in found.ours if api in (None, one.api)]
-    others = [one for one in found.others if api in (None, one.api)]
+    ours, others = found.ours, found.others
     unreachable = list_unreachable(queued, nodes)
     if others:
         _show_others(client, others)
@@ -157,9 +172,8 @@ def _show_others(client: ProjectClient, others: list[DeletionPlan]) -> None:
 
 def _find(client: ProjectClient, name: str, zone: str, api: Api | None) -> list[DeletionPlan]:
     """Return the deletion plans; raises Problem for a name that is absent or ambiguous."""
-    queued, nodes = client.resources(zone)
+    queued, nodes = (client.of(api) if api else client).resources(zone)
     doomed = removal.find_deletion_plans(queued.items, nodes.items, name)
-    doomed = [one for one in doomed if api in (None, one.api)]
     asked = ledger.find_ledger_entries(client.project, name)
     is_asked = any(zone in (EVERY_ZONE, one.zone) and api in (None, one.api) for one in asked)
     if not doomed and is_asked:

@@ -98,8 +98,8 @@ def _send(
 
 
 def _find(client: ProjectClient, name: str, zone: str | None, api: Api | None) -> TpuNode:
-    listed = client.nodes(zone or EVERY_ZONE)
-    nodes = [node for node in listed.items if node.name == name and api in (None, node.api)]
+    listed = (client.of(api) if api else client).nodes(zone or EVERY_ZONE)
+    nodes = [node for node in listed.items if node.name == name]
     if not nodes:
         raise removal.make_missing_tpu_problem(name, listed.unreachable)
     if len(nodes) > 1:

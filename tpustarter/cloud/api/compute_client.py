@@ -127,6 +127,8 @@ class ComputeClient:
         resources, unreachable = self._all_resources()
         requests, nodes = resources.list_tpus(self.project, self._clock.now())
         is_all = zone == EVERY_ZONE
+        # A region is unreachable with all of its zones.
+        unreachable = tuple(place for place in unreachable if is_all or zone.startswith(place))
         return (
             ResourceList(tuple(row for row in requests if is_all or row.zone == zone), unreachable),
             ResourceList(tuple(row for row in nodes if is_all or row.zone == zone), unreachable),

@@ -142,6 +142,7 @@ def parse_queued_resource(message: Message) -> QueuedResource:
     specs = list(raw.tpu.node_spec)
     status = raw.state.failed_data.error if raw.state.HasField("failed_data") else None
     first = specs[0].node if specs else None
+    state = _enum(raw.state, "state")
     tier: Tier = "on-demand"
     if raw.HasField("spot"):
         tier = "spot"
@@ -151,7 +152,7 @@ def parse_queued_resource(message: Message) -> QueuedResource:
         project=project,
         zone=zone,
         name=name,
-        state=_enum(raw.state, "state"),
+        state=state,
         type=(clean_text(first.accelerator_type) or _type_of(first.accelerator_config))
         if first
         else "",
@@ -159,7 +160,8 @@ def parse_queued_resource(message: Message) -> QueuedResource:
         created=_time(raw, "create_time"),
         nodes=tuple(node_name for spec in specs for node_name in _node_names(spec, name)),
         error=(status.code, clean_text(status.message)) if status else None,
-        is_by_user=_enum(raw.state, "state_initiator") == "USER",
+        is_by_user=state in ("SUSPENDING", "SUSPENDED")
+        and _enum(raw.state, "state_initiator") == "USER",
     )
 
 

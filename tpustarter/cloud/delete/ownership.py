@@ -92,10 +92,12 @@ def require_same_resource(
 
     The question may have been open for hours.
     """
+    if now and now.state == "INCOMPLETE":
+        return  # its parts have creation times of their own
     if now and now.created and seen.created and now.created != seen.created:
         raise Problem(
             f"`{seen.name}` is another one by now, made at {now.created:%Y-%m-%d %H:%M} UTC, so "
-            "nothing was sent",
+            "it was left alone",
             hint="`tpustarter tpu list` shows it",
             code=ExitCode.INCONCLUSIVE,
         )

@@ -301,8 +301,8 @@ def make_missing_tpu_problem(name: str, unreachable: Sequence[str] = ()) -> Prob
     if unreachable:
         zones = escape_text(", ".join(unreachable))
         return Problem(
-            f"Google lists nothing called `{shown}`, but it could not reach {zones}",
-            hint="try again later: what is there may be billed",
+            f"Google lists nothing called `{shown}`, but it did not answer for {zones}",
+            hint="compare the name with `tpustarter tpu list`: what is there may be billed",
             code=ExitCode.INCONCLUSIVE,
         )
     return Problem(

@@ -177,7 +177,7 @@ def _connect_tpus(
     """
     listing = ResourceList[TpuNode](()) if name else workers.list_nodes(client, typed.zone)
     for zone in listing.unreachable:
-        yield zone, Problem("Google could not reach it, so jobs on TPUs there are not in this list")
+        yield zone, Problem("it did not answer, so jobs on TPUs there are not in this list")
     for one in [name] if name else list(_ready_names(listing.items)):
         known = job_records.find_job(client.project, one)
         try:

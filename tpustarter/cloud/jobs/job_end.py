@@ -149,15 +149,16 @@ def find_request(client: OfferingClient, job: TpuJob) -> TpuRequest:
 
 
 def require_free_recreation(job: TpuJob, request: TpuRequest, now: datetime) -> None:
-    """Raise Problem if a TPU that the TRC grant has a line for would be billed now.
+    """Raise Problem if a TPU that the TRC grant paid for would be billed now, after its end.
 
     A TPU outside the grant was paid for before the job, and its user has asked for more.
     """
     grant, node = trc_grant.load_grant(), job.workers[0].node
     if grant is None or not trc_grant.is_resource_covered(grant, node):
         return
+    is_paid = grant.end and node.created and node.created.date() >= grant.end
     judgement = trc_grant.judge_request(request, grant, None, now)
-    if not judgement.is_free:
+    if judgement.reason == "ended" and not is_paid:
         raise Problem(
             f"`{request.name}` is not asked for anew, because Google would bill it: "
             f"{judgement.why}",

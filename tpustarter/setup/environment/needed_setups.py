@@ -129,7 +129,9 @@ def read_lesson_pythons(
     pythons: tuple[Interpreter, ...], *, on_tpu: bool, env: Mapping[str, str] | None = None
 ) -> LessonPythons:
     """Return the Pythons with their packages, which are read from the disk only here."""
-    packages = {one.path: interpreters.list_packages(one.path.parents[1], env) for one in pythons}
+    packages = {
+        one.path: interpreters.list_packages(one.path.parent.parent, env) for one in pythons
+    }
     return LessonPythons(pythons, on_tpu, packages, env)
 
 

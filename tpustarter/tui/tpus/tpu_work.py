@@ -105,9 +105,9 @@ def find_project_of_row(row: ListedTpu) -> Project:
 
 def plan_deletion_of_row(client: ProjectClient, row: ListedTpu) -> DeletionPlan:
     """Return the current request and nodes of a row; raises Problem if Google lists neither."""
-    queued, nodes = client.resources(row.zone)
+    queued, nodes = client.of(row.api).resources(row.zone)
     for one in removal.plan_all_deletions(queued.items, nodes.items):
-        if (one.api, one.zone, one.name) == (row.api, row.zone, row.name):
+        if (one.zone, one.name) == (row.zone, row.name):
             return one
     if unreachable := list_unreachable(queued, nodes):
         places = escape_text(", ".join(unreachable))
