@@ -27,10 +27,12 @@ import json, os, re, signal, sys, time
 tools, words = {tools!r}, sys.argv
 number = next((w[9:] for w in words if w.startswith("--worker=")), None)
 number = number or re.search(r"-w([0-9]+)[.]", " ".join(words))[1]
-with open(f"{{tools}}/calls/{{os.getpid()}}.json", "w") as file:
+begun = f"{{tools}}/{{os.getpid()}}.begun"  # it may be killed while it writes
+with open(begun, "w") as file:
     json.dump({{"worker": int(number), "words": words, "pid": os.getpid(), "env": dict(os.environ),
                "stdin": os.readlink("/proc/self/fd/0"), "group": os.getpgid(0),
                "at": time.monotonic()}}, file)
+os.rename(begun, f"{{tools}}/calls/{{os.getpid()}}.json")
 does = json.load(open(f"{{tools}}/behave.json"))
 does = does.get("w" + number, does.get("all", {{}}))
 if does.get("ignore_term"):
