@@ -303,7 +303,7 @@ def test_deletion_takes_nothing_that_was_not_shown(cloud: ZonesCloud, kind: str)
 
 
 def test_parts_of_a_slice_are_no_other_slice() -> None:
-    """What is left of one whose machines are gone has the creation time of its template."""
+    """The rest of one whose machines are gone has the creation time of its template."""
     now = datetime.now(timezone.utc)
     shown = QueuedResource("my-project", FIRST, "bert", "ACTIVE", created=now)
     later = replace(shown, created=now + timedelta(hours=1))
