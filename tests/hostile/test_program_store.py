@@ -214,7 +214,7 @@ def run(folder: Path) -> tuple[list[tuple[str, str, str]], int]:
 
 @pytest.fixture(scope="module")
 def lesson_store(tmp_path_factory: pytest.TempPathFactory) -> tuple[object, Path]:
-    """Return what a lesson without stored programs tells, and the store that it leaves."""
+    """Return the outcomes of a lesson without stored programs, and the store that it leaves."""
     home = tmp_path_factory.mktemp("lesson")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("TPUSTARTER_HOME", str(home))
