@@ -162,6 +162,17 @@ def test_arguments_have_names_of_function_parameters(tmp_path: Path) -> None:
     assert [] == stablehlo_compiler.read_argument_names(b"no artifact")
 
 
+def test_client_and_devices_tell_one_platform() -> None:
+    """What libraries ask a device's client for is what they ask the device for."""
+    tpu = device_queries.TpuDevice("TPU v5 lite", 1)
+    with PatchedDeviceQueries(jax) as answers, answers.answer_for(tpu):
+        device = jax.devices()[0]
+        said = device.platform, device.client.platform, device.device_kind, device.num_cores
+
+    assert ("tpu", "tpu", "TPU v5 lite", 1) == said
+    assert ("cpu", "cpu") == (jax.devices()[0].platform, jax.devices()[0].client.platform)
+
+
 def test_argument_and_result_call_one_function(tmp_path: Path) -> None:
     """As on a TPU, though only results are made under the abstract device."""
 

@@ -14,6 +14,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import IO
+from unittest import mock
 
 import aiohttp
 import pytest
@@ -21,7 +22,8 @@ import pytest
 from tests.support.processes import HANG_S, until, until_async
 from tests.support.tutor import is_alive
 from tpustarter.core.problem import ExitCode
-from tpustarter.serving.app_window import limit_terminal_size
+from tpustarter.serving import app_window
+from tpustarter.serving.app_window import AppWindow, limit_terminal_size
 from tpustarter.serving.tutor_server import is_loopback_name
 
 ROOT = Path(__file__).parents[2]
@@ -247,6 +249,23 @@ MALFORMED = {
     "length": b"GET / HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: x\r\n\r\n",
     "long": b"A" * 100_000,
 }
+
+
+def test_app_that_does_not_exit_is_killed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One that ignores the request to exit would outlive its window."""
+    monkeypatch.setattr(app_window, "END_S", 0.1)
+    names = ("write_bytes", "write_str", "close", "download_manager")
+
+    async def open_and_stop() -> int | None:
+        window = AppWindow(["sleep", "1000"], {}, **dict.fromkeys(names, mock.AsyncMock()))
+        await window.start(80, 24)
+        await until_async(lambda: window.pid is not None)
+        await window.stop()
+        return window.pid
+
+    pid = asyncio.run(open_and_stop())
+    assert pid is not None
+    assert not is_alive(pid)
 
 
 def test_malformed_request_gets_only_answer(tmp_path: Path) -> None:

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 import re
 import subprocess
+import tempfile
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import pytest
 
@@ -15,6 +19,7 @@ from tpustarter.machine import host
 from tpustarter.setup.environment import setup_profiles, steps
 from tpustarter.setup.machine import machine_settings, marked_lines
 from tpustarter.setup.machine.machine_setup import MachineSetup
+from tpustarter.setup.programs import prove_shared_folder
 
 RELEASE = "/proc/sys/kernel/osrelease"
 KERNEL = {RELEASE: "6.8.0-gcp\n", "/proc/filesystems": "nodev\tproc\n\text4\n"}
@@ -205,3 +210,16 @@ def test_undo_stops_below_step_that_cannot_revert(tmp_path: Path) -> None:
     again = MachineSetup("tuning", machine=here, lessons=lessons)
     assert {"two": "undone", "one": "undone"} == run(again, undo=True)
     assert [] == [path.name for path in first.parent.iterdir() if path.is_file()]
+
+
+def test_proof_compares_what_it_reads(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same bytes are rates, and a folder that gives back others is named."""
+    monkeypatch.setattr(prove_shared_folder, "LARGE_MB", 2)
+    assert "2 MB written at" in prove_shared_folder.measure_large_file(str(tmp_path))
+
+    zeros = io.BytesIO(bytes(2_000_000))
+    with tempfile.TemporaryFile(dir=tmp_path) as real:
+        file = mock.Mock(fileno=real.fileno, read=zeros.read)
+        monkeypatch.setattr(tempfile, "TemporaryFile", lambda **_: contextlib.nullcontext(file))
+        with pytest.raises(SystemExit, match="gives back other bytes"):
+            prove_shared_folder.measure_large_file(str(tmp_path))

@@ -10,6 +10,7 @@ import shutil
 import subprocess
 import sys
 import threading
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +26,12 @@ from tpustarter.core.problem import ExitCode, Problem
 from tpustarter.running import supervised_command
 from tpustarter.setup.environment import environment_facts
 from tpustarter.setup.environment import made_environment as folders
-from tpustarter.setup.environment.environment_setup import EnvironmentSetup, StepEnded, StepOutput
+from tpustarter.setup.environment.environment_setup import (
+    EnvironmentSetup,
+    StepEnded,
+    StepOutput,
+    StepStarted,
+)
 from tpustarter.text import terminal
 
 CHECKS = TESTS / "samples" / "machine_checks"
@@ -269,7 +275,7 @@ def test_stop_ends_command_and_later_run_continues(tmp_path: Path) -> None:
     process = int((tmp_path / "tools" / "pid").read_text())
 
     assert ["done", "done", "todo", "todo", "todo"] == states(setup)
-    assert "stopped before it was done" in setup.steps[2].note
+    assert "stopped before it was done; run this again to go on" == setup.steps[2].note
     assert ExitCode.INCONCLUSIVE == setup.exit_code
     assert not Path(f"/proc/{process}").exists()
     behave(tmp_path / "tools")
@@ -277,6 +283,29 @@ def test_stop_ends_command_and_later_run_continues(tmp_path: Path) -> None:
     assert ["done", "done", "todo", "todo", "todo"] == states(again)
     list(again.run())
     assert ["done"] * 5 == states(again)
+
+
+def test_stop_before_command_and_failure_after_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Neither is a failure, and both say the same, whatever the step came to."""
+    setup, broken = make(tmp_path, tools={"uv": True}), make(tmp_path, tools={"uv": True})
+
+    def fail(*_: object) -> Iterator[StepOutput]:
+        broken.stop()
+        yield StepOutput("it is stopped")
+        raise Problem("the folder has vanished", hint="make it again")
+
+    monkeypatch.setattr(broken, "_carry_out", fail)
+    for event in setup.run():
+        if isinstance(event, StepStarted):
+            setup.stop()
+    list(broken.run())
+
+    said = "stopped before it was done; run this again to go on"
+    assert [("todo", said)] * 2 == [
+        (one.steps[0].state, one.steps[0].note) for one in (setup, broken)
+    ]
 
 
 def test_under_sudo_everything_belongs_to_the_caller(
