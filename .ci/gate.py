@@ -169,6 +169,8 @@ def run(one: Run, work: Path) -> None:
         RUNNING.remove(child.pid)
         child.returncode = one.code or 0  # it is reaped
     one.seconds = time.monotonic() - began
+    if ENDED.is_set():
+        return  # the log may be gone
     text = one.log.read_text(errors="replace")
     one.durations = [(float(seconds), name) for seconds, name in DURATION.findall(text)]
     said = [line.strip("= ") for line in text.splitlines() if LAST_WORDS.match(line)]
