@@ -92,7 +92,7 @@ def test_waiting_request_survives_leaving_screen(cloud: FakeCloud, tmp_path: Pat
             seen = await press(pilot, "u")
             assert "bert  v6e-8 spot in us-central1-b" in seen
             assert "0 s\n   WAITING_FOR_RESOURCES  The request stands" in seen
-            assert "The request stands in the queue" in seen
+            assert "The request is in the queue" in seen
             assert "None of this is billed for chips now." in seen
 
             await pilot.press("w")
