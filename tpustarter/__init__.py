@@ -1,6 +1,6 @@
 """Onboarding tutorial and self-check for Google Cloud TPUs.
 
-The map. A package imports only from those that stand below it, and no two modules import each
+The map. A package imports only from those below it, and no two modules import each
 other, also not inside a function or for a type (`python tests/structure.py` shows it):
 
     __main__    picks a front end, and is the one place that shows errors

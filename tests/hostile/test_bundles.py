@@ -166,7 +166,7 @@ DOCUMENTS = {
     "an endless number": ('{"a": ' + "9" * 100_000 + "}", "report.json is not JSON"),
     "not UTF-8": ('{"a": "\udcff"}', "report.json is not JSON"),
     "no object": ("{}]", "report.json is not JSON"),
-    "no schema": ("{}", "it says of no schema, expected `tpustarter.bug-report/1`"),
+    "no schema": ("{}", "it names no schema, expected `tpustarter.bug-report/1`"),
     "another schema": ('{"schema": "tpustarter.report/1"}', "found `tpustarter.report/1`, exp"),
     "a schema with escapes": ('{"schema": "\\u001b[31m\\u202e"}', "found `\\x1b[31m\\u202e`"),
     "a newer schema": (

@@ -24,7 +24,7 @@ def render_slice(
         paint: Colours a word.
         width: The width of a line.
         height: The most lines; hosts without a problem are left out first. None for all. Reasons
-            that are cut in the table stand below it where there is room for all of them.
+            that are cut in the table are below it where there is room for all of them.
     """
     meaning = render_meaning(seen.situation, paint, width)
     rows = len(seen.hosts) if height is None else max(height - len(meaning) - 4, 1)

@@ -37,8 +37,7 @@ DEVICES_PARAMETER = "devices"
 """Name of the first parameter of a function that lists programs; any other is a program itself."""
 
 _WHILE_LOADED = (
-    "a line outside of every function led there; what stands below the line with `__main__` is "
-    "not run"
+    "a line outside of every function led there; what is below the line with `__main__` is not run"
 )
 
 

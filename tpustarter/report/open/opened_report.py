@@ -77,7 +77,7 @@ def _defect(given: Fields) -> str | None:
     schema = given.get("schema")
     kind, _, major = make_report.SCHEMA.rpartition("/")
     if not isinstance(schema, str):
-        return f"it says of no schema, expected `{make_report.SCHEMA}`"
+        return f"it names no schema, expected `{make_report.SCHEMA}`"
     if schema != make_report.SCHEMA:
         found = f"found `{cut_text(escape_text(schema), 40)}`"
         parts = schema.rpartition("/")

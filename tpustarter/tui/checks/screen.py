@@ -41,7 +41,7 @@ from tpustarter.tui.kit.text_layout import StackedText
 LISTED_BESIDE = 150
 """Minimum screen width, in columns, for showing the details next to a list of all claims."""
 _HELP = """
-Each line is one claim about this machine. What was found for the marked claim stands below the
+Each line is one claim about this machine. What was found for the marked claim is below the
 list, or beside it in a wide window.
 
 * **Enter** shows all there is to read of a check on the whole screen: its findings, how it

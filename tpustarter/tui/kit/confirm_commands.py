@@ -26,7 +26,7 @@ class ConfirmCommands(ModalScreen[bool]):
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("y", "answer(True)", "yes", tooltip="run all of them, as they stand here"),
+        Binding("y", "answer(True)", "yes", tooltip="run all of them, as shown"),
         Binding("n", "answer(False)", "without root", tooltip="only the steps that need no root"),
         Binding("escape", "answer(None)", "nothing", key_display="Esc", tooltip="run nothing"),
         Binding(

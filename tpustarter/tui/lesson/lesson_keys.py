@@ -49,8 +49,8 @@ ENTER = {
         "show it with all of its answers; another Enter goes on without one",
     ),
     EnterAction.RUN: ("run", "run the marked block, after those above it that have not run"),
-    EnterAction.FILL_GAP: ("fill the gap", "type what stands in its place"),
-    EnterAction.CHANGE: ("change it", "type what the lesson asks for; r runs it as it stands"),
+    EnterAction.FILL_GAP: ("fill the gap", "type what belongs there"),
+    EnterAction.CHANGE: ("change it", "type what the lesson asks for; r runs it as it is"),
     EnterAction.READ_ON: ("read on", "to the next block, at most a screen further down"),
     EnterAction.NEXT_OPEN: ("next open", "what is not done of this lesson; n leaves it for later"),
     EnterAction.EXERCISE: (

@@ -85,8 +85,8 @@ This is the list of all lessons, first those of your path by its stages, then th
 opens the marked one.
 
 * `/` searches titles, lessons, exercises, the glossary, checks and what older tutorials say. The
-  sentences that match best stand below each title, and Enter on one opens the lesson there. The
-  whole paragraph of the marked one stands beside the list, or below it.
+  sentences that match best are below each title, and Enter on one opens the lesson there. The
+  whole paragraph of the marked one is beside the list, or below it.
 * `v` shows only the lessons that are still open, then only those that are done, then all of them.
 * A lesson is done when each of its blocks printed what it should, its tasks have passed and its
   questions are answered right. One that was left without the last two is called read.

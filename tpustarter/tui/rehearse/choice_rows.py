@@ -143,9 +143,9 @@ def _about_own(program: TypedProgram) -> Iterator[LaidOutLines]:
     for source in program.sources:
         yield HangingText("from     ", style_sentence(source))
     if program.needs_shapes:
-        yield HangingText("shapes   ", "as they stand here; e changes them")
+        yield HangingText("shapes   ", "as shown; e changes them")
     elif program.kind == SCRIPT:
-        given = "as they stand here" if len(program.words) > 1 else "none"
+        given = "as shown" if len(program.words) > 1 else "none"
         yield HangingText("given    ", f"{given}; e changes its arguments")
     yield HangingText("command  ", escape_text(_command(_own_words(program))))
 

@@ -56,7 +56,7 @@ class CreateTpuScreen(Page):
     """The form for a TPU, with the equivalent gcloud command."""
 
     HELP = """
-Fill in what you want. The gcloud command that does the same stands below, and changes as you type.
+Fill in what you want. The gcloud command that does the same is below, and changes as you type.
 **No request is sent** until you press Enter, read the command, and type the name. The form only
 asks Google for two lists: the zones with TPUs, and the types of the zone that you type first.
 
@@ -65,7 +65,7 @@ What you typed is kept until you quit tpustarter, or until the TPU was asked for
 * **name** is what you call it, and **type** the generation and the number, such as `v6e-8`.
 * **zones** says where to ask. Several zones are asked in turn, and at most one request exists at
   any time.
-* What Google offers stands below the field, and **Right** completes what you type. A type that is
+* What Google offers is below the field, and **Right** completes what you type. A type that is
   offered can still be out of capacity, or beyond your quota.
 * **tier**: an `on-demand` TPU is yours until you delete it. A `spot` TPU costs less, and Google may
   pre-empt it at any time. A `reserved` one comes from a reservation of your project.

@@ -32,7 +32,7 @@ class DoctorScreen(ListWithDetails):
 Opening this screen asks Google about the project that gcloud is configured for, with your own
 credentials, and changes nothing. It takes 20 seconds at most.
 
-* What stands in the way is at the top. Below the list stand what was found, and the command that
+* What stands in the way is at the top. Below the list you see what was found, and the command that
   fixes it or finds it out. **Enter** gives that the whole screen, and back.
 * **r** asks again.
 * `tpustarter tpu doctor --zone ZONE --type TYPE` also looks at the quota for a type in a zone.

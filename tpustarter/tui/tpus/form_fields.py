@@ -47,7 +47,7 @@ class TypedField(SuggestingInput):
     """A text field with suggestions."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("right", "take", "complete", key_display="Right", tooltip="what stands there dim"),
+        Binding("right", "take", "complete", key_display="Right", tooltip="what is shown dim"),
         Binding("right", "cursor_right", show=False),
         ENTER,
     ]

@@ -48,7 +48,7 @@ class JobScreen(WorkersScreen[WorkerJobState]):
     HELP = """
 The command runs on the workers, and this screen only follows it: leave it, or close the laptop, and
 the job goes on. Each line of the list is a worker with the lines that it has written. What the
-marked one wrote last stands below, and **Enter** gives that the whole screen, and back.
+marked one wrote last is below, and **Enter** gives that the whole screen, and back.
 
 * **Esc** goes back to the list of jobs, and the job goes on. A connection that is lost is made
   again by itself, and no line is missing afterwards.

@@ -68,7 +68,7 @@ class TpuRunScreen(WorkersScreen[WorkerEnded]):
 
     HELP = """
 The list shows the workers, each with the number of lines that it has written and how it ended.
-What the marked one wrote last stands below, and **Enter** gives that the whole screen, and back.
+What the marked one wrote last is below, and **Enter** gives that the whole screen, and back.
 
 * **x** ends the connections at once, and **Esc** asks before it does so. What was started on the
   workers may still run there, and then it still holds their chips.

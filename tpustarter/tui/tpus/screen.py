@@ -76,7 +76,7 @@ project has, with your own credentials; before that, nothing is sent. The projec
 gcloud is configured for.
 
 * Each line is a TPU or a request for one, with its state and the time since it was asked for.
-  Below stand what the state means, and what you can do about the marked one. **Enter** gives that
+  Below you see what the state means, and what you can do about the marked one. **Enter** gives that
   the whole screen, and back.
 * **r** asks again. **n** asks for a TPU: a form shows the gcloud command first. **o** looks for
   what keeps the project from a TPU.
