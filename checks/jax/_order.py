@@ -25,7 +25,7 @@ def together(devices):
         _hosts.label(host): "" if changes.count(host) == 1 else f"in {changes.count(host)} places"
         for host in sorted(set(numbers))
     }
-    name = "hosts whose devices stand together"
+    name = "hosts whose devices are contiguous"
     yield from _hosts.tally("SLICE-ORDER-TOGETHER", name, lost, BOUNDS)
     found, expected = brief(dict.fromkeys(changes)), brief(sorted(set(numbers)))
     yield compare("SLICE-ORDER-HOSTS", "order of hosts", found, expected, hint=SORTED)

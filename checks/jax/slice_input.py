@@ -24,7 +24,7 @@ MOST = 4
 
 AGREE = (
     "before the first step take the minimum of `multihost_utils.process_allgather(number of"
-    " batches)`: a host that makes one step more waits in it for ever"
+    " batches)`: a host that makes one step more waits in it forever"
 )
 
 

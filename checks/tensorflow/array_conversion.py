@@ -20,7 +20,7 @@ KINDS = ("bool", "uint8", "int8", "int16", "int32", "int64", "float16", "float32
 NARROW = "name the dtype, as in `tf.constant(array, dtype=array.dtype)`"
 COPY = "`tensor.numpy()` may share the tensor's memory, so write only into a copy"
 OWN = "convert `array.copy()`, because this tensor shares the memory of its array"
-DENSE = "convert `np.ascontiguousarray(view)`, whose rows stand one after the other"
+DENSE = "convert `np.ascontiguousarray(view)`, whose rows are contiguous"
 
 
 def to_tensor(array):
