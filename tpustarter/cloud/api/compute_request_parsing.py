@@ -12,9 +12,9 @@ from tpustarter.cloud.api import compute_requests
 from tpustarter.cloud.api.compute_resources import (
     InstanceMetadata,
     find_tier,
-    last_part,
     tpu_type_of_machine,
 )
+from tpustarter.cloud.api.message_conversion import last_part
 from tpustarter.cloud.create.tpu_request import DataDisk, TpuRequest
 from tpustarter.machine import tpus
 

@@ -17,7 +17,7 @@ import msgspec
 
 from tpustarter.cloud.api import compute_requests, resource_states
 from tpustarter.cloud.api.compute_requests import PolicyNote
-from tpustarter.cloud.api.message_conversion import clean_text
+from tpustarter.cloud.api.message_conversion import clean_text, last_part
 from tpustarter.cloud.api.resources import QueuedResource, Tier, TpuNode
 from tpustarter.machine import tpus
 
@@ -232,11 +232,6 @@ class ComputeResources:
                     key, QueuedResource(project, *key, INCOMPLETE, created=made, api="compute")
                 )
         return [*found.values()]
-
-
-def last_part(url: str) -> str:
-    """Return the last component of a Google resource path."""
-    return clean_text(url).rpartition("/")[2]
 
 
 def parse_timestamp(text: str) -> datetime | None:
