@@ -120,7 +120,9 @@ def accept_sections(
 def _section(
     fields: Mapping[str, object], asked: Collector, reader: ForeignText
 ) -> tuple[ReportSection, list[OmittedFact]]:
-    state: State = next((one for one in _STATES if one == fields.get("state")), "unanswered")
+    state: State = "unanswered"
+    for one in _STATES:
+        state = one if fields.get("state") == one else state
     given = as_object(fields.get("facts")) if state == "answered" else {}
     facts, left_out = select_allowed(given, asked.allowed, reader, f"{asked.name}.")
     took = parse_seconds(fields.get("seconds"))
