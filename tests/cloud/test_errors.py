@@ -329,7 +329,7 @@ _SOUND = """- id: one
         ),
         (("why: It", "read: 3\n  why: It"), "its `read` is 3, expected `str`"),
         ((_SOUND, _SOUND + _SOUND), "has two rows called `one`"),
-        ((_SOUND, "rows: 3\n"), "holds no list of failures"),
+        ((_SOUND, "rows: 3\n"), "expected a list of rows"),
         ((_SOUND, "- 3\n"), "the row `1` of `broken.yml` is 3, expected keys and values"),
         ((_SOUND, "- id: [\n"), "`broken.yml` cannot be read: "),
         ((_SOUND, "- &a {id: 1}\n- *a\n"), "it has aliases"),

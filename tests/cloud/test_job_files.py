@@ -102,9 +102,10 @@ def test_archive_is_the_same_and_nobodys(repository: Path) -> None:
     files = job_files.find_job_files(repository)
     first, second = io.BytesIO(), io.BytesIO()
 
-    digests = {job_files.write_archive(files, one) for one in (first, second)}
+    for one in (first, second):
+        job_files.write_archive(files, one)
 
-    assert 1 == len(digests)
+    assert first.getvalue() == second.getvalue()
     first.seek(0)
     with tarfile.open(fileobj=first) as tar:
         members = tar.getmembers()

@@ -173,5 +173,5 @@ def test_broken_row_of_prefixes_is_named(tmp_path: Path, row: dict[str, Any]) ->
     """The file and the row stand in the error."""
     file = tmp_path / "rows.yml"
     file.write_text(yaml.safe_dump([row]))
-    with pytest.raises(Problem, match=r"the row `1` of `rows\.yml` cannot be used"):
+    with pytest.raises(Problem, match=r"the row `x` of `rows\.yml` cannot be used"):
         log_prefixes.read_prefixes(file)

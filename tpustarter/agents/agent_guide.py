@@ -57,11 +57,11 @@ def find_start(environ: Mapping[str, str], prefix: str) -> list[str]:
     return [environ["UV"], "tool", "run", "--with", "mcp", *given, NAME]
 
 
-def make_configuration(key: str = "mcpServers") -> str:
+def make_configuration() -> str:
     """Return the entry for this installation, which works in any folder."""
     command, *words = find_start(os.environ, sys.prefix)
     server = {"command": command, "args": [*words, "mcp"]}
-    return json.dumps({key: {"tpustarter": server}}, indent=2)
+    return json.dumps({"mcpServers": {"tpustarter": server}}, indent=2)
 
 
 def render_guide() -> list[str]:

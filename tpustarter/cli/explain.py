@@ -184,10 +184,10 @@ def explain_scan(
         end: The command's end, if known.
         python: The Python that ran the program; None to take it from the log.
     """
-    from tpustarter.explain import explain_output
+    from tpustarter.explain import explain_output, machine_evidence
 
     found = explain_output.explain_log(scan, end, python=python)
-    return add_evidence(found) if looks and explain_output.can_confirm_here(found) else found
+    return add_evidence(found) if looks and machine_evidence.can_confirm(found.matches) else found
 
 
 def add_evidence(found: Explanation) -> Explanation:

@@ -14,7 +14,7 @@ import time
 from pathlib import Path
 
 from tpustarter.core import locations
-from tpustarter.core.json_values import is_object
+from tpustarter.core.json_values import is_array, is_object
 from tpustarter.core.problem import Problem, find_limit_problem
 
 MAX_BYTES = 64 * 1024 * 1024
@@ -61,6 +61,20 @@ def load_state(name: str) -> dict[str, object]:
     ):
         move_damaged_file(name)
     return {}
+
+
+def load_rows(name: str, key: str) -> list[object]:
+    """Return the list under a key of the state called `name`; anything else is moved aside.
+
+    Raises:
+        Problem: The file cannot be read or moved aside.
+    """
+    rows = load_state(name).get(key, [])
+    if is_array(rows):
+        return rows
+    with locations.convert_write_errors(find_state_path(name)):
+        move_damaged_file(name)
+    return []
 
 
 def move_damaged_file(name: str) -> None:

@@ -11,7 +11,7 @@ from typing import Annotated, Literal, TypeVar, get_args, get_origin, get_type_h
 import msgspec
 
 from tpustarter.core import cache, content, locations
-from tpustarter.core.json_values import is_array, is_object
+from tpustarter.core.json_values import as_object, is_array, is_object
 from tpustarter.core.problem import Problem
 
 Text = Annotated[str, msgspec.Meta(min_length=1)]
@@ -87,16 +87,28 @@ def convert_row(
         raise Problem(f"the row `{name}` of `{file.name}` cannot be used: {error}") from error
 
 
-def read_rows(file: Path, kind: type[_Row]) -> tuple[_Row, ...]:
-    """Return the rows of a YAML file that holds one list; a message names a row by its number.
+def read_rows(
+    file: Path, kind: type[_Row], special: Callable[[type, object], object] | None = None
+) -> tuple[_Row, ...]:
+    """Return the rows of a YAML file that holds one list; raises Problem if a row does not fit.
 
-    Raises:
-        Problem: The file cannot be read, or a row does not fit.
+    A message names a row by its `id`, or else by its number. `special`: see `convert_value`.
     """
     rows = load_yaml(file)
     if not is_array(rows):
         raise Problem(f"`{file.name}` has {type(rows).__name__}, expected a list of rows")
-    return tuple(convert_row(row, kind, str(number), file) for number, row in enumerate(rows, 1))
+    return tuple(
+        convert_row(row, kind, str(as_object(row).get("id") or number), file, special)
+        for number, row in enumerate(rows, 1)
+    )
+
+
+def read_table(file: Path, kind: type[_Row]) -> dict[str, _Row]:
+    """Return the rows of a YAML file by their keys; raises Problem if a row does not fit."""
+    rows = load_yaml(file)
+    if not is_object(rows):
+        raise Problem(f"`{file.name}` holds no rows")
+    return {str(name): convert_row(row, kind, str(name), file) for name, row in rows.items()}
 
 
 def _plain(value: object) -> object:

@@ -15,7 +15,6 @@ from tpustarter.explain import (
     known_failures,
     lesson_failures,
     library_errors,
-    machine_evidence,
     program_mistakes,
     program_python,
 )
@@ -195,8 +194,3 @@ def _prefixes(python: str) -> Iterator[Path]:
     with contextlib.suppress(Problem):
         chosen, _ = interpreters.choose_interpreter(None, os.environ, Path.cwd())
         yield chosen.path.parent.parent
-
-
-def can_confirm_here(one: Explanation) -> bool:
-    """Return whether this machine's host checks may confirm a match."""
-    return machine_evidence.can_confirm(one.matches)

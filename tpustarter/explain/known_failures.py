@@ -11,7 +11,6 @@ from typing import Annotated, Literal
 import msgspec
 
 from tpustarter.core import yaml_rows
-from tpustarter.core.json_values import as_object, is_array
 from tpustarter.core.problem import Problem
 from tpustarter.core.yaml_rows import Text, Texts
 from tpustarter.explain.translated_errors import translate_pattern
@@ -111,13 +110,7 @@ class KnownFailure(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
 @functools.cache
 def read_known_failures(file: Path = FILE) -> tuple[KnownFailure, ...]:
     """Read the known failures; raise Problem if a row is invalid."""
-    table = yaml_rows.load_yaml(file)
-    if not is_array(table):
-        raise Problem(f"`{file.name}` holds no list of failures")
-    failures = tuple(
-        yaml_rows.convert_row(row, KnownFailure, _name(row, number), file)
-        for number, row in enumerate(table, 1)
-    )
+    failures = yaml_rows.read_rows(file, KnownFailure)
     ids = [name for failure in failures for name in (failure.id, *failure.aliases)]
     if repeated := [name for name in ids if ids.count(name) > 1]:
         raise Problem(f"`{file.name}` has two rows called `{repeated[0]}`")
@@ -138,19 +131,9 @@ class HarmlessLine(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
 
 
 @functools.cache
-def read_harmless_lines(file: Path = HARMLESS) -> tuple[HarmlessLine, ...]:
+def read_harmless_lines() -> tuple[HarmlessLine, ...]:
     """Read the harmless lines; raise Problem if a row is invalid."""
-    table = yaml_rows.load_yaml(file)
-    if not is_array(table):
-        raise Problem(f"`{file.name}` holds no list of lines")
-    return tuple(
-        yaml_rows.convert_row(row, HarmlessLine, _name(row, number), file)
-        for number, row in enumerate(table, 1)
-    )
-
-
-def _name(row: object, number: int) -> str:
-    return str(as_object(row).get("id") or number)
+    return yaml_rows.read_rows(HARMLESS, HarmlessLine)
 
 
 def is_fix_command(fix: str) -> bool:

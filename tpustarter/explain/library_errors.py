@@ -18,8 +18,6 @@ from pathlib import Path, PurePosixPath
 import msgspec
 
 from tpustarter.core import locations, yaml_rows
-from tpustarter.core.json_values import is_array
-from tpustarter.core.problem import Problem
 from tpustarter.core.yaml_rows import Text, Texts
 from tpustarter.explain.tracebacks import Traceback, TracebackFrame
 from tpustarter.text.terminal import cut_text
@@ -88,13 +86,7 @@ class LibraryError:
 @functools.cache
 def read_libraries(file: Path = FILE) -> tuple[Library, ...]:
     """Read the libraries; raise Problem if a row is invalid."""
-    table = yaml_rows.load_yaml(file)
-    if not is_array(table):
-        raise Problem(f"`{file.name}` holds no list of libraries")
-    return tuple(
-        yaml_rows.convert_row(row, Library, str(number), file)
-        for number, row in enumerate(table, 1)
-    )
+    return yaml_rows.read_rows(file, Library)
 
 
 def find_library_of_file(file: str) -> tuple[str, str]:

@@ -10,8 +10,6 @@ from pathlib import Path
 import msgspec
 
 from tpustarter.core import yaml_rows
-from tpustarter.core.json_values import is_array
-from tpustarter.core.problem import Problem
 from tpustarter.core.yaml_rows import Text, Texts
 from tpustarter.explain import log_reader
 from tpustarter.explain.log_scanner import FailureScanner, IncrementalLogScanner, LogScan
@@ -41,13 +39,7 @@ class LogPrefix(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
 @functools.cache
 def read_prefixes(file: Path = FILE) -> tuple[LogPrefix, ...]:
     """Read the formats; raise Problem if a row is invalid."""
-    table = yaml_rows.load_yaml(file)
-    if not is_array(table):
-        raise Problem(f"`{file.name}` holds no list of prefixes")
-    return tuple(
-        yaml_rows.convert_row(row, LogPrefix, str(number), file)
-        for number, row in enumerate(table, 1)
-    )
+    return yaml_rows.read_rows(file, LogPrefix)
 
 
 class WorkerLogSplitter:

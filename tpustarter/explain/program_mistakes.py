@@ -14,8 +14,6 @@ from pathlib import Path
 import msgspec
 
 from tpustarter.core import yaml_rows
-from tpustarter.core.json_values import is_array
-from tpustarter.core.problem import Problem
 from tpustarter.core.yaml_rows import Text
 from tpustarter.explain import known_failures, library_errors, program_python
 from tpustarter.explain.tracebacks import Traceback
@@ -85,13 +83,7 @@ class FoundMistake:
 @functools.cache
 def read_program_mistakes(file: Path = FILE) -> tuple[ProgramMistake, ...]:
     """Read the known mistakes; raise Problem if a row is invalid."""
-    table = yaml_rows.load_yaml(file)
-    if not is_array(table):
-        raise Problem(f"`{file.name}` holds no list of mistakes")
-    return tuple(
-        yaml_rows.convert_row(row, _FileMistake, str(number), file, _pattern)
-        for number, row in enumerate(table, 1)
-    )
+    return yaml_rows.read_rows(file, _FileMistake, _pattern)
 
 
 def _pattern(_: type, value: object) -> re.Pattern[str]:

@@ -9,7 +9,6 @@ from typing import Literal
 import msgspec
 
 from tpustarter.core import yaml_rows
-from tpustarter.core.json_values import is_array
 from tpustarter.core.problem import Problem
 from tpustarter.core.yaml_rows import Text
 
@@ -56,33 +55,26 @@ class ModelFamily(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 @functools.cache
-def read_families(file: Path = FILE) -> dict[str, ModelFamily]:
+def read_families() -> dict[str, ModelFamily]:
     """Return the families by `model_type`.
 
     Raises:
         Problem: The file or one of its rows is invalid.
     """
-    table = yaml_rows.load_yaml(file)
-    if not is_array(table):
-        raise Problem(f"`{file.name}` is not a list of rows")
-    families = [
-        yaml_rows.convert_row(row, ModelFamily, str(number), file)
-        for number, row in enumerate(table, start=1)
-    ]
-    return {family.type: family for family in families}
+    return {family.type: family for family in yaml_rows.read_rows(FILE, ModelFamily)}
 
 
 @functools.cache
-def read_harmless_keys(file: Path = HARMLESS) -> frozenset[str]:
+def read_harmless_keys() -> frozenset[str]:
     """Return the keys that do not affect memory.
 
     Raises:
         Problem: The file is invalid.
     """
     try:
-        return yaml_rows.convert_value(yaml_rows.load_yaml(file), _KeyFile).keys
+        return yaml_rows.convert_value(yaml_rows.load_yaml(HARMLESS), _KeyFile).keys
     except ValueError as error:
-        raise Problem(f"`{file.name}` cannot be used: {error}") from error
+        raise Problem(f"`{HARMLESS.name}` cannot be used: {error}") from error
 
 
 class _KeyFile(msgspec.Struct, forbid_unknown_fields=True):

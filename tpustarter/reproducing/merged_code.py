@@ -42,9 +42,10 @@ class MergedParts:
     names: Mapping[Key, str]
     """Each definition's name in the file, keyed by its module and original name."""
 
-    def has_name(self, name: str) -> bool:
-        """Return whether the file contains a name from `probe_stand_in.py`."""
-        return (_STAND_IN, name) in self.names
+    @property
+    def needs_target(self) -> bool:
+        """True if the file contains `target` from `probe_stand_in.py`."""
+        return (_STAND_IN, "target") in self.names
 
 
 def merge_into_one_text(

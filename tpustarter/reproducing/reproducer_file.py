@@ -106,7 +106,7 @@ def make_check_file(
         NotStandalone: The check needs other files.
     """
     merged = merged_code.merge_into_one_text(check.id, generation=place.generation, checks=checks)
-    env = {**place.env, **(_expected(place) if merged.has_name("target") else {})}
+    env = {**place.env, **(_expected(place) if merged.needs_target else {})}
     name = check.id.replace(".", "_")
     program = ReproducerFile(
         name,

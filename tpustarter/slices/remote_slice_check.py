@@ -60,6 +60,24 @@ class Engine:
     python: str = "python3"
     options: Mapping[str, str]
 
+    def build_commands(self, archive: Path) -> tuple[HostCommand, ...]:
+        """Return the commands that start a zip on every host, without running them.
+
+        Raises:
+            Problem: The engine lacks something, such as the host names.
+        """
+        module = importlib.import_module(f"tpustarter.slices.starting.{self.name}_launcher")
+        return module.build_commands(
+            LaunchRequest(
+                archive=archive,
+                python=self.python,
+                hosts=self.hosts,
+                count=self.count,
+                port=self.port,
+                options=self.options,
+            )
+        )
+
 
 class RemoteEventSource:
     """The events of host 0, read from the output of the commands that started the hosts."""
@@ -218,17 +236,7 @@ class RemoteSliceCheck(SliceCheck):
             built = Path(folder) / "probe.pyz"
             probe_archive.build_probe_archive(built, self._checks_folder, request)
             path = keep_archive("probe-all-hosts", built.read_bytes())
-        module = importlib.import_module(f"tpustarter.slices.starting.{self._engine.name}_launcher")
-        self._commands = module.build_commands(
-            LaunchRequest(
-                archive=path,
-                python=self._engine.python,
-                hosts=self._engine.hosts,
-                count=self._engine.count,
-                port=self._engine.port,
-                options=self._engine.options,
-            )
-        )
+        self._commands = self._engine.build_commands(path)
         return self._commands
 
     def _groups(self, folder: Path) -> Iterator[Event]:

@@ -11,7 +11,6 @@ memory and duty cycle.
 
 from __future__ import annotations
 
-import importlib
 import io
 import json
 import math
@@ -33,7 +32,6 @@ from tpustarter.slices.starting.launch_request import (
     EndReason,
     HostCommand,
     HostEnded,
-    LaunchRequest,
     StartEvent,
     keep_archive,
 )
@@ -99,20 +97,10 @@ def prepare_watch(engine: Engine, *, once: bool, seconds: float) -> tuple[HostCo
         archive.writestr(zipfile.ZipInfo("__main__.py"), PROGRAM.read_bytes())
         request = json.dumps({"once": once, "seconds": seconds})
         archive.writestr(zipfile.ZipInfo("request.json"), request)
-    module = importlib.import_module(f"tpustarter.slices.starting.{engine.name}_launcher")
-    options = dict(engine.options)
     if engine.name == "slurm":  # the program that is watched has the nodes of the allocation
-        options["slurm"] = f"--overlap {options.get('slurm', '')}".rstrip()
-    return module.build_commands(
-        LaunchRequest(
-            archive=keep_archive("watch-all-hosts", stream.getvalue()),
-            python=engine.python,
-            hosts=engine.hosts,
-            count=engine.count,
-            port=engine.port,
-            options=options,
-        )
-    )
+        slurm = f"--overlap {engine.options.get('slurm', '')}".rstrip()
+        engine = replace(engine, options={**engine.options, "slurm": slurm})
+    return engine.build_commands(keep_archive("watch-all-hosts", stream.getvalue()))
 
 
 @dataclass

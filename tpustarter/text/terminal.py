@@ -200,8 +200,7 @@ def paint_nothing(word: str, status: str) -> str:  # noqa: ARG001  required of e
 
 def choose_paint(colours: Mapping[str, str]) -> Paint:
     """Return the `Paint` for stdout; `paint_nothing` for a pipe or without colours."""
-    is_dumb = os.environ.get("TERM") == "dumb"
-    if not sys.stdout.isatty() or os.environ.get("NO_COLOR") or is_dumb:
+    if not can_show_style(sys.stdout):
         return paint_nothing
     from click import style  # only needed for colours
 

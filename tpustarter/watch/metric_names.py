@@ -26,10 +26,10 @@ class MetricName(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 @functools.cache
-def read_metric_names(file: Path = FILE) -> tuple[MetricName, ...]:
+def read_metric_names() -> tuple[MetricName, ...]:
     """Return the metrics that a reading consists of.
 
     Raises:
         Problem: The file cannot be read, or a row does not fit.
     """
-    return yaml_rows.read_rows(file, MetricName)
+    return yaml_rows.read_rows(FILE, MetricName)

@@ -43,13 +43,13 @@ class MissingMetrics:
 
 
 @functools.cache
-def read_reasons(file: Path = FILE) -> dict[str, MissingReason]:
+def read_reasons() -> dict[str, MissingReason]:
     """Return the reasons for missing metrics, keyed by id.
 
     Raises:
         Problem: The file cannot be read, or a row does not fit.
     """
-    return {reason.id: reason for reason in yaml_rows.read_rows(file, MissingReason)}
+    return {reason.id: reason for reason in yaml_rows.read_rows(FILE, MissingReason)}
 
 
 def explain_missing_metrics(

@@ -16,7 +16,6 @@ import msgspec
 
 from tpustarter.cloud.api.resources import Api
 from tpustarter.core import yaml_rows
-from tpustarter.core.json_values import is_object
 from tpustarter.core.problem import ExitCode, Problem
 from tpustarter.core.yaml_rows import Text, Texts
 from tpustarter.machine.tpus import TpuType
@@ -52,15 +51,9 @@ class ApiChoice:
 
 
 @functools.cache
-def read_generation_apis(file: Path = FILE) -> dict[str, GenerationApis]:
+def read_generation_apis() -> dict[str, GenerationApis]:
     """Return the rows by generation; raises Problem if a row is invalid."""
-    rows = yaml_rows.load_yaml(file)
-    if not is_object(rows):
-        raise Problem(f"`{file.name}` holds no rows")
-    return {
-        str(name): yaml_rows.convert_row(row, GenerationApis, str(name), file)
-        for name, row in rows.items()
-    }
+    return yaml_rows.read_table(FILE, GenerationApis)
 
 
 def list_creating_apis(tpu: TpuType, zone: str = "") -> tuple[Api, ...]:

@@ -31,10 +31,10 @@ from tpustarter.cloud.api.compute_resources import (
     InstanceGroup,
     InstanceTemplate,
     ResourcePolicy,
-    last_part,
     parse_timestamp,
 )
 from tpustarter.cloud.api.errors import CloudProblem
+from tpustarter.cloud.api.message_conversion import last_part
 from tpustarter.cloud.api.resources import Api, QueuedResource, ResourceList, TpuNode
 from tpustarter.cloud.api.rest_client import COMPUTE, RestClient, UnansweredError
 from tpustarter.cloud.create.tpu_request import TpuRequest

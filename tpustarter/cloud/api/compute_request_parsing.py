@@ -10,11 +10,13 @@ import msgspec
 
 from tpustarter.cloud.api import compute_requests
 from tpustarter.cloud.api.compute_resources import (
+    InstanceDisk,
     InstanceMetadata,
+    Scheduling,
     find_tier,
-    last_part,
     tpu_type_of_machine,
 )
+from tpustarter.cloud.api.message_conversion import last_part
 from tpustarter.cloud.create.tpu_request import DataDisk, TpuRequest
 from tpustarter.machine import tpus
 
@@ -22,9 +24,7 @@ ADDED_KEYS = ("created-by", "instance-template", "ssh-keys")
 """Metadata that Google and gcloud add to an instance."""
 
 
-class _Disk(msgspec.Struct):
-    boot: bool = False
-    source: str = ""
+class _Disk(InstanceDisk):
     mode: str = ""
 
 
@@ -46,9 +46,7 @@ class _Duration(msgspec.Struct):
     seconds: str = "0"
 
 
-class _Scheduling(msgspec.Struct, rename="camel"):
-    provisioning_model: str = ""
-    preemptible: bool = False
+class _Scheduling(Scheduling, rename="camel"):
     max_run_duration: _Duration = msgspec.field(default_factory=_Duration)
 
 
@@ -95,7 +93,7 @@ def rebuild_request_from_machine(
         tpu,
         zone,
         "",
-        tier=find_tier(machine.scheduling.provisioning_model, machine.scheduling.preemptible),
+        tier=find_tier(machine.scheduling),
         labels={key: value for key, value in machine.labels.items() if key not in added},
         metadata={
             row.key: row.value for row in machine.metadata.items if row.key not in ADDED_KEYS

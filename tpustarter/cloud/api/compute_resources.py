@@ -17,7 +17,7 @@ import msgspec
 
 from tpustarter.cloud.api import compute_requests, resource_states
 from tpustarter.cloud.api.compute_requests import PolicyNote
-from tpustarter.cloud.api.message_conversion import clean_text
+from tpustarter.cloud.api.message_conversion import clean_text, last_part
 from tpustarter.cloud.api.resources import QueuedResource, Tier, TpuNode
 from tpustarter.machine import tpus
 
@@ -96,7 +96,7 @@ class Instance(msgspec.Struct, rename="camel"):
     @property
     def is_tpu(self) -> bool:
         """True if its machine type has a TPU."""
-        return _TPU_MACHINE.match(last_part(self.machine_type)) is not None
+        return _is_tpu_machine(self.machine_type)
 
     @property
     def group(self) -> str:
@@ -198,7 +198,7 @@ class ComputeResources:
         for key, group in by_group.items():
             template = templates.get(last_part(group.instance_template))
             mine = machines.get(key, [])
-            if not mine and not (template and _is_tpu_template(template)):
+            if not mine and not (template and _is_tpu_machine(template.properties.machine_type)):
                 continue
             request, its_nodes = _of_group(group, template, mine, project, now)
             ours = [row.our_zone for row in (template, policies.get(key)) if row]
@@ -215,7 +215,7 @@ class ComputeResources:
         for template in self.templates:
             if (key := (template.our_zone, template.name)) not in groups and template.our_zone:
                 machine = tpu_type_of_machine(template.properties.machine_type)
-                tier = _tier(template.properties.scheduling)
+                tier = find_tier(template.properties.scheduling)
                 found[key] = QueuedResource(
                     project,
                     *key,
@@ -232,11 +232,6 @@ class ComputeResources:
                     key, QueuedResource(project, *key, INCOMPLETE, created=made, api="compute")
                 )
         return [*found.values()]
-
-
-def last_part(url: str) -> str:
-    """Return the last component of a Google resource path."""
-    return clean_text(url).rpartition("/")[2]
 
 
 def parse_timestamp(text: str) -> datetime | None:
@@ -262,18 +257,14 @@ def tpu_type_of_machine(machine_type: str, hosts: int = 1) -> str:
     return whole.accelerator_type
 
 
-def find_tier(provisioning_model: str, preemptible: bool) -> Tier:  # noqa: FBT001  Google's names
+def find_tier(scheduling: Scheduling) -> Tier:
     """Return the tier of an instance with this scheduling."""
-    default: Tier = "spot" if preemptible else "on-demand"
-    return _TIERS.get(provisioning_model, default)
+    default: Tier = "spot" if scheduling.preemptible else "on-demand"
+    return _TIERS.get(scheduling.provisioning_model, default)
 
 
-def _tier(scheduling: Scheduling) -> Tier:
-    return find_tier(scheduling.provisioning_model, scheduling.preemptible)
-
-
-def _is_tpu_template(template: InstanceTemplate) -> bool:
-    return _TPU_MACHINE.match(last_part(template.properties.machine_type)) is not None
+def _is_tpu_machine(machine_type: str) -> bool:
+    return _TPU_MACHINE.match(last_part(machine_type)) is not None
 
 
 def _request_of_instance(row: Instance, project: str) -> QueuedResource:
@@ -283,7 +274,7 @@ def _request_of_instance(row: Instance, project: str) -> QueuedResource:
         name=clean_text(row.name),
         state=resource_states.find_instance_states(row.status).request,
         type=tpu_type_of_machine(row.machine_type),
-        tier=_tier(row.scheduling),
+        tier=find_tier(row.scheduling),
         created=parse_timestamp(row.creation_timestamp),
         nodes=(clean_text(row.name),),
         api="compute",
@@ -298,7 +289,7 @@ def _node_of_instance(row: Instance, project: str, group: str = "") -> TpuNode:
         name=clean_text(row.name),
         type=tpu_type_of_machine(row.machine_type),
         state=resource_states.find_instance_states(row.status).node,
-        tier=_tier(row.scheduling),
+        tier=find_tier(row.scheduling),
         created=parse_timestamp(row.creation_timestamp),
         queued_resource=group or clean_text(row.name),
         workers=1,
@@ -344,7 +335,7 @@ def _of_group(
         name=name,
         state=_state_of_group(group, machines, created, now),
         type=tpu_type_of_machine(machine, max(1, hosts) if is_slice else 1),
-        tier=_tier(scheduling),
+        tier=find_tier(scheduling),
         created=created,
         nodes=(name,) if is_slice else tuple(node.name for node in nodes),
         api="compute",
@@ -368,7 +359,7 @@ def _slice_node(
         name=clean_text(group.name),
         type=tpu_type_of_machine(first.machine_type, hosts),
         state=state,
-        tier=_tier(first.scheduling),
+        tier=find_tier(first.scheduling),
         created=parse_timestamp(group.creation_timestamp),
         queued_resource=clean_text(group.name),
         workers=len(machines),

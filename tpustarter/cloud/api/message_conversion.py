@@ -114,9 +114,9 @@ def parse_node(message: Message) -> TpuNode:
         health=_enum(raw, "health"),
         health_description=clean_text(raw.health_description),
         tier="spot" if spot else "reserved" if scheduling.reserved else "on-demand",
-        created=_time(raw, "create_time"),
+        created=_creation_time(raw),
         runtime_version=clean_text(raw.runtime_version),
-        queued_resource=_last(raw.queued_resource),
+        queued_resource=last_part(raw.queued_resource),
         workers=len(endpoints),
         internal_addresses=tuple(clean_text(row.ip_address) for row in endpoints),
         external_addresses=tuple(
@@ -128,7 +128,7 @@ def parse_node(message: Message) -> TpuNode:
                 _enum(row, "symptom_type"),
                 clean_text(row.worker_id),
                 clean_text(row.details),
-                _time(row, "create_time"),
+                _creation_time(row),
             )
             for row in raw.symptoms
         ),
@@ -157,7 +157,7 @@ def parse_queued_resource(message: Message) -> QueuedResource:
         if first
         else "",
         tier=tier,
-        created=_time(raw, "create_time"),
+        created=_creation_time(raw),
         nodes=tuple(node_name for spec in specs for node_name in _node_names(spec, name)),
         error=(status.code, clean_text(status.message)) if status else None,
         is_by_user=state in ("SUSPENDING", "SUSPENDED")
@@ -194,7 +194,8 @@ def _parts(path: str) -> tuple[str, str, str]:
     return (parts[1], parts[3], parts[-1]) if len(parts) >= 6 else ("", "", parts[-1])
 
 
-def _last(path: str) -> str:
+def last_part(path: str) -> str:
+    """Return the last component of a Google resource path."""
     return clean_text(path).rpartition("/")[2]
 
 
@@ -207,12 +208,12 @@ def _enum(raw: Message, field: str) -> str:
     return "" if name.endswith("_UNSPECIFIED") else name
 
 
-def _time(raw: Message, field: str) -> datetime | None:
-    """Return one of Google's timestamps, or None if it is unset or out of range."""
-    if not raw.HasField(field):
+def _creation_time(raw: Message) -> datetime | None:
+    """Return the time at which a resource was created, or None if it is unset or out of range."""
+    if not raw.HasField("create_time"):
         return None
     try:
-        moment = getattr(raw, field).ToDatetime(tzinfo=timezone.utc)
+        moment = raw.create_time.ToDatetime(tzinfo=timezone.utc)
     except (OverflowError, ValueError):
         return None
     return moment if moment.year > 1970 else None

@@ -102,21 +102,15 @@ def find_state(table: Table, name: str) -> StateMeaning:
 
 
 @functools.cache
-def read_compute_states(file: Path = COMPUTE) -> dict[str, StateMeaning]:
+def read_compute_states() -> dict[str, StateMeaning]:
     """Return the states that only Compute Engine has, or to which it gives another meaning."""
-    return _table("compute_engine", yaml_rows.load_yaml(file), file)
+    return _table("compute_engine", yaml_rows.load_yaml(COMPUTE), COMPUTE)
 
 
 @functools.cache
-def read_instance_states(file: Path = INSTANCES) -> dict[str, InstanceStates]:
+def read_instance_states() -> dict[str, InstanceStates]:
     """Return the instance statuses by name; raises Problem if a row is invalid."""
-    rows = yaml_rows.load_yaml(file)
-    if not is_object(rows):
-        raise Problem(f"`{file.name}` holds no rows")
-    return {
-        str(name): yaml_rows.convert_row(row, InstanceStates, str(name), file)
-        for name, row in rows.items()
-    }
+    return yaml_rows.read_table(INSTANCES, InstanceStates)
 
 
 def find_instance_states(status: str) -> InstanceStates:

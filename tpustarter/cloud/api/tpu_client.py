@@ -212,9 +212,7 @@ class TpuClient:
         )
         rows = [row for page in pages for row in getattr(page, kind)]
         unreachable = (zone for page in pages for zone in page.unreachable)
-        return rows, tuple(
-            dict.fromkeys(api_messages.clean_text(name).rpartition("/")[2] for name in unreachable)
-        )
+        return rows, tuple(dict.fromkeys(map(api_messages.last_part, unreachable)))
 
     def _one(self, doing: str, method: Callable[..., object], path: str) -> object:
         try:

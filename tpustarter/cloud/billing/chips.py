@@ -30,6 +30,14 @@ def short_type_name(text: str) -> str:
         return text
 
 
+def count_type_chips(name: str) -> int:
+    """Return the number of chips in a TPU type, or 0 if it is unknown."""
+    try:
+        return tpus.parse_type(name).chips
+    except LookupError:
+        return 0
+
+
 def count_resource_chips(resource: Resource) -> int | None:
     """Return the number of chips in all of a resource's slices, or None for an unknown type."""
     tpu = find_resource_type(resource)

@@ -22,7 +22,6 @@ from tpustarter.cloud.create.events import RequestGone
 from tpustarter.cloud.delete import removal
 from tpustarter.cloud.delete.ownership import Whose
 from tpustarter.cloud.delete.removal import DeletionPlan
-from tpustarter.machine import tpus
 
 SCHEMA = "tpustarter.tpus/1"
 
@@ -180,7 +179,7 @@ def _row(one: DeletionPlan, entries: Sequence[LedgerEntry], project: str) -> Lis
         zone=one.zone,
         type=chips.short_type_name(made.type),
         tier=made.tier,
-        chips=count_type_chips(made.type) * max(1, slices),
+        chips=chips.count_type_chips(made.type) * max(1, slices),
         state=_state(one),
         created=made.created,
         nodes=one.nodes,
@@ -225,14 +224,6 @@ def _unseen(entry: LedgerEntry, state: StateMeaning) -> ListedTpu:
 
 def _order(row: ListedTpu) -> tuple[int, str, str]:
     return (["bad", "act", "unknown", "wait", "good"].index(row.state.mark), row.zone, row.name)
-
-
-def count_type_chips(name: str) -> int:
-    """Return the number of chips in a TPU type, or 0 if it is unknown."""
-    try:
-        return tpus.parse_type(name).chips
-    except LookupError:
-        return 0
 
 
 def find_rows(rows: Sequence[ListedTpu], name: str) -> list[ListedTpu]:

@@ -17,7 +17,7 @@ import msgspec
 
 from tpustarter.cloud.api.resources import Api
 from tpustarter.core import locations, state
-from tpustarter.core.json_values import as_object, is_array
+from tpustarter.core.json_values import as_object
 from tpustarter.core.problem import ExitCode, Problem
 
 STATE = "tpus"
@@ -116,13 +116,7 @@ def require_readable_ledger() -> None:
 
 def _rows() -> list[object]:
     """Return the file's rows, including those that cannot be parsed; raises Problem."""
-    stored = state.load_state(STATE)
-    rows = stored.get("entries", [])
-    if is_array(rows):
-        return rows
-    with locations.convert_write_errors(state.find_state_path(STATE)):
-        state.move_damaged_file(STATE)
-    return []
+    return state.load_rows(STATE, "entries")
 
 
 def _read(row: object) -> LedgerEntry | None:

@@ -173,16 +173,14 @@ def _never_shown(entry: LedgerEntry) -> CloudProblem:
     return CloudProblem(None, "state", "", what)
 
 
-def wait_for_removal(
-    client: ApiClient, entry: LedgerEntry, clock: Clock, *, limit_s: float = GONE_S
-) -> bool:
+def wait_for_removal(client: ApiClient, entry: LedgerEntry, clock: Clock) -> bool:
     """Wait until Google lists neither a queued resource nor its nodes; return False on timeout.
 
     Raises:
         CloudProblem: Google refuses access.
     """
     started = clock.now()
-    while (clock.now() - started).total_seconds() < limit_s:
+    while (clock.now() - started).total_seconds() < GONE_S:
         try:
             if is_gone(client, entry):
                 return True

@@ -10,10 +10,10 @@ from typing import Literal
 
 from tpustarter.cloud.api import api_choice
 from tpustarter.cloud.api.resources import QueuedResource, TpuNode
+from tpustarter.cloud.billing import chips
 from tpustarter.cloud.billing.ledger import KEPT_AFTER_UNANSWERED_S, LedgerEntry
 from tpustarter.cloud.create.tpu_request import TpuRequest
 from tpustarter.core.problem import ExitCode, Problem
-from tpustarter.machine import tpus
 
 Whose = Literal["ours", "other", "unclear"]
 
@@ -54,14 +54,14 @@ def find_node_owner(entry: LedgerEntry, node: TpuNode) -> Whose:
     return "ours" if is_same and early_s <= KEPT_AFTER_UNANSWERED_S else "other"
 
 
-def format_creation_time(resource: QueuedResource) -> str:
+def format_creation_time(resource: QueuedResource | TpuNode) -> str:
     """Return a resource's creation time in the ledger's format."""
     return resource.created.isoformat() if resource.created else ""
 
 
 def is_same_type(one: str, other: str) -> bool:
     """Return whether two names denote the same TPU, such as `v5e-8` and `v5litepod-8`."""
-    return one == other or _plain(one) == _plain(other)
+    return chips.short_type_name(one) == chips.short_type_name(other)
 
 
 def matches_request(entry: LedgerEntry, resource: QueuedResource) -> bool:
@@ -120,10 +120,3 @@ def require_same_tpu(entry: LedgerEntry, request: TpuRequest) -> None:
             "another name",
             code=ExitCode.USAGE,
         )
-
-
-def _plain(name: str) -> str:
-    try:
-        return tpus.parse_type(name).name
-    except LookupError:
-        return name

@@ -28,7 +28,6 @@ from tpustarter.cloud.delete.withdrawal import (
     wait_until_gone,
 )
 from tpustarter.core.problem import ExitCode, Problem
-from tpustarter.machine import tpus
 from tpustarter.text.terminal import escape_text
 
 UNDELETABLE = ("PROVISIONING", "CREATING", "SUSPENDING")
@@ -266,7 +265,7 @@ def make_entry_for_foreign_tpu(project: str, one: DeletionPlan) -> LedgerEntry:
         zone=one.zone,
         name=one.name,
         type=made.type,
-        chips=_chips(made.type),
+        chips=chips.count_type_chips(made.type),
         tier=made.tier,
         asked=ledger.format_ledger_time(made.created)
         if made.created
@@ -286,13 +285,6 @@ def _known(project: str, one: DeletionPlan) -> LedgerEntry | None:
             is_others = resource is not None and ownership.find_owner(entry, resource) == "other"
             return None if is_others else entry
     return None
-
-
-def _chips(name: str) -> int:
-    try:
-        return tpus.parse_type(name).chips
-    except LookupError:
-        return 0
 
 
 def make_missing_tpu_problem(name: str, unreachable: Sequence[str] = ()) -> Problem:

@@ -149,7 +149,7 @@ def examine_quota(subject: DoctorTarget, google: RestClient) -> ProjectAnswer:
     if not found:
         kind = subject.type.generation.name if subject.type else "TPUs"
         text = f"Google lists no quota of {kind} for {subject.zone}"
-        return ProjectAnswer("unknown", text, _command(subject))
+        return ProjectAnswer("unknown", text, subject.quota_command(rest_client.TPU))
     return _judge(subject.type, found) if subject.type else _list(found)
 
 
@@ -282,11 +282,6 @@ def examine_machine_quota(subject: DoctorTarget, google: RestClient) -> ProjectA
     return ProjectAnswer("warn", found, console)
 
 
-def _command(subject: DoctorTarget) -> str:
-    words = "gcloud alpha services quota list --service=tpu.googleapis.com"
-    return f"{words} --consumer=projects/{subject.project_text}"
-
-
 def _region_command(subject: DoctorTarget) -> str:
     return subject.gcloud("compute", "regions", "describe", subject.region or "REGION")
 
@@ -297,7 +292,7 @@ QUESTIONS = (
         "the quota allows it",
         "https://docs.cloud.google.com/service-usage/docs/reference/rest/v1beta1/services.consumerQuotaMetrics/list",
         examine_quota,
-        _command,
+        lambda subject: subject.quota_command(rest_client.TPU),
     ),
     ProjectQuestion(
         "machines",

@@ -70,7 +70,8 @@ def examine_compute_quota(subject: DoctorTarget, google: RestClient) -> ProjectA
     except UnansweredError as error:
         if not is_second:
             raise
-        return ProjectAnswer("info", f"not known: {subject.hide(str(error))}", _command(subject))
+        found = f"not known: {subject.hide(str(error))}"
+        return ProjectAnswer("info", found, subject.quota_command(rest_client.COMPUTE))
     if is_second and answer.verdict != "ok":
         return ProjectAnswer("info", f"{answer.found}; the Cloud TPU API is the usual way")
     return answer
@@ -145,17 +146,12 @@ def _judge(tpu: TpuType, region: str, quotas: list[ChipsOfRegion]) -> ProjectAns
     return ProjectAnswer("fail", f"{found}; this is quota, not capacity", CONSOLE)
 
 
-def _command(subject: DoctorTarget) -> str:
-    words = "gcloud alpha services quota list --service=compute.googleapis.com"
-    return f"{words} --consumer=projects/{subject.project_text}"
-
-
 QUESTIONS = (
     ProjectQuestion(
         "compute-quota",
         "Compute Engine's quota allows it",
         "https://docs.cloud.google.com/compute/resource-usage",
         examine_compute_quota,
-        _command,
+        lambda subject: subject.quota_command(rest_client.COMPUTE),
     ),
 )

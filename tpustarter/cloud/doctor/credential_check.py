@@ -52,8 +52,8 @@ def try_credentials(
     # Imported outside the timeout, because it takes seconds on a busy machine.
     importlib.import_module("google.auth.transport.requests")
     try:
-        found = _within(FIND_S, find)
-        _within(FIND_S, lambda: _refresh(found))
+        found = _within_limit(find)
+        _within_limit(lambda: _refresh(found))
     except CloudProblem as problem:
         what = problem.summary
         text = problem.failure.what if problem.failure else f"{what}: {problem.text}"
@@ -115,8 +115,8 @@ def make_unusable_credentials_finding(text: str, fix: str = LOG_IN) -> ProjectFi
     return project_findings.make_finding(QUESTION, ProjectAnswer("fail", text, fix, "credentials"))
 
 
-def _within(seconds: float, do: Callable[[], _Answer]) -> _Answer:
-    """Return a function's result; raises UnansweredError on timeout."""
+def _within_limit(do: Callable[[], _Answer]) -> _Answer:
+    """Return a function's result; raises UnansweredError after `FIND_S`."""
     answers: queue.SimpleQueue[tuple[_Answer | None, Exception | None]] = queue.SimpleQueue()
 
     def work() -> None:
@@ -127,9 +127,9 @@ def _within(seconds: float, do: Callable[[], _Answer]) -> _Answer:
 
     threading.Thread(target=work, daemon=True).start()
     try:
-        answer, error = answers.get(timeout=seconds)
+        answer, error = answers.get(timeout=FIND_S)
     except queue.Empty:
-        raise UnansweredError("silent", f"{seconds:g} s passed") from None
+        raise UnansweredError("silent", f"{FIND_S:g} s passed") from None
     if error:
         raise error
     return answer  # type: ignore[return-value]  it is what the function returned

@@ -61,6 +61,11 @@ class DoctorTarget:
         knows = self.project.gcloud_knows and not self.show_names
         return " ".join(("gcloud", *words, *(() if knows else (f"--project={self.project_text}",))))
 
+    def quota_command(self, service: str) -> str:
+        """Return the command that lists the quota of a Google service."""
+        words = f"gcloud alpha services quota list --service={service}"
+        return f"{words} --consumer=projects/{self.project_text}"
+
     def hide(self, text: str) -> str:
         """Redact identifying names in Google's text, unless the user wants to see them."""
         if self.show_names:

@@ -141,7 +141,7 @@ def examine_firewall(subject: DoctorTarget, google: RestClient) -> ProjectAnswer
 def examine_ssh(subject: DoctorTarget, google: RestClient) -> ProjectAnswer:
     """Check that a rule of the network allows ssh."""
     rules = [rule for rule in _rules(subject, google) if rule.network.rpartition("/")[2] == NETWORK]
-    open_rules = [rule for rule in rules if any(_has_port(one, 22) for one in rule.lets_in)]
+    open_rules = [rule for rule in rules if any(_admits_ssh(one) for one in rule.lets_in)]
     if open_rules:
         ranges = {text for rule in open_rules for text in rule.source_ranges}
         if ranges & WORLD:
@@ -177,9 +177,9 @@ def _is_everything(one: AllowedTraffic) -> bool:
     return any(_span(name)[1] - _span(name)[0] >= 60_000 for name in one.names)
 
 
-def _has_port(one: AllowedTraffic, port: int) -> bool:
+def _admits_ssh(one: AllowedTraffic) -> bool:
     spans = [_span(name) for name in one.names if name.startswith("tcp:")]
-    return bool({"all", "tcp"} & {*one.names}) or any(low <= port <= high for low, high in spans)
+    return bool({"all", "tcp"} & {*one.names}) or any(low <= 22 <= high for low, high in spans)
 
 
 def _span(name: str) -> tuple[int, int]:

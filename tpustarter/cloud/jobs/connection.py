@@ -146,17 +146,15 @@ def ssh_command(
 
 def first_connection_command(node: TpuNode) -> str:
     """Return a command for the user to paste that connects once, which creates the key."""
-    words = ("gcloud", "compute", "tpus", "tpu-vm", "ssh", node.name, f"--zone={node.zone}")
-    if node.api == "compute":
-        words = _gcloud_ssh(Worker(node, 0, ""), None, iap=False, user=None)
-    return shlex.join((*words, "--command=true"))
+    return f"{first_login_command(node)} --command=true"
 
 
 def first_login_command(node: TpuNode) -> str:
     """Return the command that logs in to the first worker of a node."""
+    words = ("gcloud", "compute", "tpus", "tpu-vm", "ssh", node.name, f"--zone={node.zone}")
     if node.api == "compute":
-        return shlex.join(_gcloud_ssh(Worker(node, 0, ""), None, iap=False, user=None))
-    return f"gcloud compute tpus tpu-vm ssh {node.name} --zone={node.zone}"
+        words = _gcloud_ssh(Worker(node, 0, ""), None, iap=False, user=None)
+    return shlex.join(words)
 
 
 def build_login_command(resource: QueuedResource, name: str) -> str:

@@ -12,6 +12,7 @@ from tpustarter.cloud.api.api_client import OfferingClient
 from tpustarter.cloud.api.project_and_zone import Project
 from tpustarter.cloud.api.resources import ResourceList, TpuNode
 from tpustarter.cloud.api.workers import Worker
+from tpustarter.cloud.delete.ownership import format_creation_time
 from tpustarter.cloud.jobs import connection as worker_connection
 from tpustarter.cloud.jobs import job_records, job_text, remote_command, remote_command_text
 from tpustarter.cloud.jobs.job_records import JobRecord
@@ -92,7 +93,7 @@ def load_job(
         if record is None or not any(path.exists() for path in record.logs):
             raise
         return TpuJob(record, (), typed.make_route(project), problem)
-    if record is None or record.created != _creation(chosen[0].node):
+    if record is None or record.created != format_creation_time(chosen[0].node):
         found = _adopt(client, chosen, route, name, id_)
         if found or record is None:
             return TpuJob(_require(found, name, id_), chosen, route)
@@ -118,10 +119,6 @@ def _make_other_tpu_problem(record: JobRecord) -> Problem:
     )
 
 
-def _creation(node: TpuNode) -> str:
-    return node.created.isoformat() if node.created else ""
-
-
 def _require(record: JobRecord | None, name: str, id_: str | None) -> JobRecord:
     if record is None:
         raise Problem(
@@ -142,7 +139,7 @@ def _blank_record(
         tpu=name,
         command=(),
         workers=tuple(worker.label for worker in chosen),
-        created=_creation(chosen[0].node),
+        created=format_creation_time(chosen[0].node),
         began=job_text.now().isoformat(timespec="seconds"),
         via=route.via,
         iap=route.iap,

@@ -16,7 +16,7 @@ from tpustarter.cloud.billing import cost
 from tpustarter.cloud.create import tpu_request
 from tpustarter.cloud.create.events import Event
 from tpustarter.cloud.create.tpu_request import TpuRequest
-from tpustarter.cloud.delete import removal
+from tpustarter.cloud.delete import ownership, removal
 from tpustarter.cloud.delete.removal import DeletionPlan
 from tpustarter.cloud.jobs import job_records, job_run
 from tpustarter.cloud.jobs.job_records import JobRecord
@@ -240,7 +240,7 @@ def move_job(job: TpuJob, new: Sequence[Worker]) -> None:
         before,
         id=f"{before.tpu}-{began:%Y%m%d-%H%M%S}",
         workers=tuple(worker.label for worker in new),
-        created=node.created.isoformat() if node.created else "",
+        created=ownership.format_creation_time(node),
         began=began.isoformat(timespec="seconds"),
         phase="starting",
         code=None,

@@ -9,7 +9,6 @@ from __future__ import annotations
 import contextlib
 import fnmatch
 import gzip
-import hashlib
 import itertools
 import os
 import shutil
@@ -233,30 +232,19 @@ def require_size_within_limit(files: JobFiles, limit: int) -> None:
     )
 
 
-def write_archive(files: JobFiles, target: BinaryIO) -> str:
-    """Write a compressed tar file without owners' names, and return its SHA-256.
+def write_archive(files: JobFiles, target: BinaryIO) -> None:
+    """Write a compressed tar file without owners' names.
 
     Raises:
         Problem: A file cannot be read, or shrinks while it is read.
     """
-    hashed = hashlib.sha256()
-
-    class _Both:
-        def write(self, data: bytes) -> int:
-            hashed.update(data)
-            return target.write(data)
-
-        def flush(self) -> None:
-            target.flush()
-
     with (
-        gzip.GzipFile("", "wb", compresslevel=6, fileobj=_Both(), mtime=0) as packed,  # type: ignore[arg-type]
+        gzip.GzipFile("", "wb", compresslevel=6, fileobj=target, mtime=0) as packed,
         tarfile.open(fileobj=packed, mode="w|", format=tarfile.PAX_FORMAT) as tar,
     ):
         for name in files.paths:
             with _convert_read_errors(name):
                 _add(tar, files.folder / name, name)
-    return hashed.hexdigest()
 
 
 @contextlib.contextmanager

@@ -24,7 +24,6 @@ from tpustarter.cloud.jobs.job_files import JobFiles
 from tpustarter.cloud.jobs.job_run import WorkerEnvironment
 from tpustarter.cloud.jobs.job_start import JobRequest
 from tpustarter.core import yaml_rows
-from tpustarter.core.json_values import is_object
 from tpustarter.core.problem import ExitCode, Problem
 from tpustarter.core.yaml_rows import Texts
 from tpustarter.machine import tpus
@@ -52,15 +51,9 @@ class ToolNames(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
 
 
 @functools.cache
-def read_tool_names(file: Path = FILE) -> dict[str, ToolNames]:
+def read_tool_names() -> dict[str, ToolNames]:
     """Return the rows by generation; raises Problem if a row is invalid."""
-    rows = yaml_rows.load_yaml(file)
-    if not is_object(rows):
-        raise Problem(f"`{file.name}` holds no rows")
-    return {
-        str(name): yaml_rows.convert_row(row, ToolNames, str(name), file)
-        for name, row in rows.items()
-    }
+    return yaml_rows.read_table(FILE, ToolNames)
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,7 @@ from typing import Literal
 import msgspec
 
 from tpustarter.core import locations, state
-from tpustarter.core.json_values import as_object, is_array
+from tpustarter.core.json_values import as_object
 from tpustarter.core.problem import ExitCode, Problem
 from tpustarter.running.line_splitter import LineSplitter
 
@@ -121,7 +121,7 @@ _FIELDS = {field.name for field in fields(JobRecord)}
 
 def read_jobs() -> list[JobRecord]:
     """Return all job records, least recently saved first; raises Problem."""
-    return [record for row in _rows() if (record := _read(row)) is not None]
+    return [record for row in state.load_rows(STATE, "jobs") if (record := _read(row)) is not None]
 
 
 def find_job(project: str, tpu: str, job: str | None = None) -> JobRecord | None:
@@ -146,15 +146,6 @@ def _is_of(row: object, record: JobRecord) -> bool:
     return as_object(row).get("id") == record.id
 
 
-def _rows() -> list[object]:
-    rows = state.load_state(STATE).get("jobs", [])
-    if is_array(rows):
-        return rows
-    with locations.convert_write_errors(state.find_state_path(STATE)):
-        state.move_damaged_file(STATE)
-    return []
-
-
 def _read(row: object) -> JobRecord | None:
     """Return a row's record, or None if it is invalid or from another version."""
     try:
@@ -174,7 +165,7 @@ def _change(change: Callable[[list[object]], Sequence[object]]) -> None:
     )
     path = locations.make_state_folder() / f"{STATE}.lock"
     with locations.hold_lock(path, wait_s=LOCK_WAIT_S, busy=busy, is_needed=True):
-        rows = change(_rows())
+        rows = change(state.load_rows(STATE, "jobs"))
         jobs = sorted(filter(None, map(_read, rows)), key=lambda one: one.start_time)
         dropped = {one.id for one in jobs[:-MOST_JOBS] if _is_over(one)}
         rows = [row for row in rows if as_object(row).get("id") not in dropped]

@@ -27,7 +27,6 @@ from tpustarter.cloud.jobs.worker_calls import (
     ConnectionSettings,
     StopFlag,
     Task,
-    WorkerDone,
     WorkerFields,
     WorkerFrame,
     WorkerTasks,
@@ -190,16 +189,25 @@ class TpuJob:
 
     @contextlib.contextmanager
     def _running(
-        self, task: Task, workers: Sequence[Worker] | None = None, at_a_time: int | None = None
+        self, task: Task, at_a_time: int = worker_calls.CONNECTING
     ) -> Generator[WorkerTasks]:
-        chosen = self.workers if workers is None else workers
-        count = at_a_time or worker_calls.CONNECTING
-        tasks = WorkerTasks(self.route, chosen, task, count)
+        tasks = WorkerTasks(self.route, self.workers, task, at_a_time)
         self._tasks.append(tasks)
         try:
             yield tasks
         finally:
             self._tasks.remove(tasks)
+
+    def _frames(
+        self, task: Task, errors: dict[Worker, CallError]
+    ) -> Generator[WorkerFrame, None, None]:
+        """Yield the frames of all workers' answers, and put the failed calls into `errors`."""
+        with self._running(task) as tasks, contextlib.closing(tasks.events()) as events:
+            for event in events:
+                if isinstance(event, WorkerFrame):
+                    yield event
+                elif event.error:
+                    errors[event.worker] = event.error
 
     def _call_all(
         self,
@@ -212,12 +220,7 @@ class TpuJob:
         """Call all workers once; raises Problem if a call fails or is refused."""
         errors: dict[Worker, CallError] = {}
         task = worker_calls.call_once(self._fields(do, **more), payload)
-        with self._running(task) as tasks, contextlib.closing(tasks.events()) as events:
-            for event in events:
-                if isinstance(event, WorkerFrame):
-                    yield event
-                elif event.error:
-                    errors[event.worker] = event.error
+        yield from self._frames(task, errors)
         worker_calls.raise_for_workers(errors, what, hint)
 
     def pack(self, files: JobFiles) -> None:
@@ -330,16 +333,11 @@ class TpuJob:
         found: list[tuple[str, int, WorkerJobState]] = []
         errors: dict[Worker, CallError] = {}
         task = worker_calls.call_once(self._fields("status"))
-        with self._running(task) as tasks, contextlib.closing(tasks.events()) as events:
-            for event in events:
-                if isinstance(event, WorkerDone):
-                    if event.error:
-                        errors[event.worker] = event.error
-                elif event.frame.event == "job":
-                    state = parse_state(event.worker, event.frame.fields)
-                    if not job_records.is_job_id(state.job):
-                        continue
-                    found.append((state.job, self._number(event.worker), state))
+        for one in self._frames(task, errors):
+            if one.frame.event == "job":
+                state = parse_state(one.worker, one.frame.fields)
+                if job_records.is_job_id(state.job):
+                    found.append((state.job, self._number(one.worker), state))
         found.sort(key=lambda row: row[:2])
         return [state for _, _, state in found], errors
 
@@ -347,19 +345,14 @@ class TpuJob:
         """Fetch the files that match patterns into one folder per worker; raises Problem."""
         errors: dict[Worker, CallError] = {}
         task = FetchTask(self._fields("fetch", patterns=list(patterns)), target)
-        with self._running(task) as tasks, contextlib.closing(tasks.events()) as events:
-            for event in events:
-                if isinstance(event, WorkerDone):
-                    if event.error:
-                        errors[event.worker] = event.error
-                    continue
-                fields = event.frame.fields
-                yield FetchedFile(
-                    event.worker.label,
-                    Path(str(fields["target"])),
-                    int(str(fields["bytes"])),
-                    str(fields["sha256"]),
-                )
+        for one in self._frames(task, errors):
+            fields = one.frame.fields
+            yield FetchedFile(
+                one.worker.label,
+                Path(str(fields["target"])),
+                int(str(fields["bytes"])),
+                str(fields["sha256"]),
+            )
         what = f"the results of `{self.record.id}` could not be fetched from every worker"
         worker_calls.raise_for_workers(errors, what, None)
 

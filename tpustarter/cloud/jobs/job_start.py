@@ -8,6 +8,7 @@ from datetime import datetime, timezone
 from pathlib import Path
 
 from tpustarter.cloud.api.workers import Worker
+from tpustarter.cloud.delete import ownership
 from tpustarter.cloud.jobs import job_records
 from tpustarter.cloud.jobs.job_records import JobRecord
 from tpustarter.cloud.jobs.job_run import SetupOutput, TpuJob, WorkerEnvironment
@@ -62,7 +63,7 @@ def make_record(
         tpu=order.tpu,
         command=order.command,
         workers=tuple(worker.label for worker in workers),
-        created=node.created.isoformat() if node.created else "",
+        created=ownership.format_creation_time(node),
         began=began.isoformat(timespec="seconds"),
         via=route.via,
         iap=route.iap,

@@ -16,7 +16,6 @@ from tpustarter.explain import (
     log_scanner,
     machine_evidence,
 )
-from tpustarter.machine import frameworks
 from tpustarter.report.clean.allowed_fields import (
     choice_rule,
     clean_number,
@@ -28,6 +27,7 @@ from tpustarter.report.clean.allowed_fields import (
 )
 from tpustarter.report.collect import check_runs
 from tpustarter.report.collect.collector import Collector, CollectorUnanswered, ReportContext
+from tpustarter.report.report_document import FRAMEWORK_SECTIONS
 
 MOST = 6
 """Maximum number of reported matches per text; the first is the root cause."""
@@ -35,7 +35,7 @@ LOG_S = 120.0
 """Timeout for reading the user's log."""
 FROM_LOG, FROM_LAST, FROM_CHECKS = "the log", "the last error of the log", "failing checks"
 FROM_FILES = "the files that reproduce failures"
-SOURCES = (FROM_LOG, FROM_LAST, FROM_CHECKS, FROM_FILES, *frameworks.FRAMEWORKS, "torch")
+SOURCES = (FROM_LOG, FROM_LAST, FROM_CHECKS, FROM_FILES, *FRAMEWORK_SECTIONS)
 """The texts that are searched for known failures; `FROM_LAST` only in a reopened report."""
 
 

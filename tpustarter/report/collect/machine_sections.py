@@ -9,6 +9,7 @@ import os
 import re
 import shutil
 import time
+from dataclasses import asdict
 from pathlib import Path
 
 from tpustarter.machine import host, memory
@@ -44,7 +45,7 @@ _LOG_NAME = re.compile(
 def collect_tpu(context: ReportContext) -> dict[str, object]:
     """Return the chips, their device nodes, and the processes that use them."""
     machine = context.machine
-    chips, lock = host.list_chips(machine), host.read_libtpu_lock(machine)
+    chips = host.list_chips(machine)
     return {
         "chips": len(chips),
         "reachable_chips": host.count_reachable_chips(machine),
@@ -59,24 +60,9 @@ def collect_tpu(context: ReportContext) -> dict[str, object]:
             }
             for chip in chips
         ],
-        "nodes": [
-            {
-                "path": node.path,
-                "mode": node.mode,
-                "owner": node.owner,
-                "readable": node.readable,
-                "writable": node.writable,
-            }
-            for node in host.list_device_nodes(machine)
-        ],
+        "nodes": [asdict(node) for node in host.list_device_nodes(machine)],
         "unknown_google_devices": host.unknown_google_devices(machine),
-        "lock": {
-            "state": lock.state,
-            "path": lock.path,
-            "owner": lock.owner,
-            "pid": lock.pid,
-            "why": lock.why,
-        },
+        "lock": asdict(host.read_libtpu_lock(machine)),
         "holders": [
             {
                 "pid": one.pid,

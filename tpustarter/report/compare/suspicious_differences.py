@@ -9,10 +9,10 @@ from typing import NamedTuple
 import msgspec
 
 from tpustarter.core.json_values import JsonValue
-from tpustarter.machine import frameworks
 from tpustarter.machine.frameworks import is_too_old
 from tpustarter.report.clean import name_shapes
 from tpustarter.report.forms.report_view import ReportView
+from tpustarter.report.report_document import FRAMEWORK_SECTIONS
 
 GROUPS = (
     "verdict",
@@ -26,7 +26,7 @@ GROUPS = (
     "name",
 )
 """The groups of differences, the most suspicious first."""
-_FRAMEWORK = f"(?:{'|'.join((*frameworks.FRAMEWORKS, 'torch'))})"
+_FRAMEWORK = f"(?:{'|'.join(FRAMEWORK_SECTIONS)})"
 
 
 Reports = dict[str, ReportView]

@@ -98,8 +98,5 @@ def write_bundle(report: BugReport, folder: Path) -> Path:
 
 
 def _put(path: Path, data: bytes) -> None:
-    try:
+    with locations.convert_output_errors(path):
         locations.replace_file(path, data, 0o644)
-    except OSError as error:
-        why = error.strerror or str(error)
-        raise Problem(f"cannot write `{path}`: {why}", code=ExitCode.OUTPUT) from error

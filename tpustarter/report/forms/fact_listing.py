@@ -6,15 +6,13 @@ import html
 from collections.abc import Iterator
 
 from tpustarter.core.json_values import as_object, is_array, is_object
-from tpustarter.machine import frameworks
 from tpustarter.report.forms import reproducer_files
 from tpustarter.report.forms.report_view import ReportView, escape_text, fence_text
-from tpustarter.report.report_document import ReportSection
+from tpustarter.report.report_document import FRAMEWORK_SECTIONS, ReportSection
 
 ORDER = (
     "known",
-    *frameworks.FRAMEWORKS,
-    "torch",
+    *FRAMEWORK_SECTIONS,
     "tpu",
     "logs",
     "metadata",

@@ -133,10 +133,10 @@ def _section(
     return ReportSection(asked.name, asked.title, state, why, took, facts), left_out
 
 
-def clean_sentence(value: object, reader: ForeignText, lines: int = 3) -> str:
+def clean_sentence(value: object, reader: ForeignText) -> str:
     """Return a sentence, cleaned, or an empty string if there is none or it is unclean."""
     try:
-        return reader.clean_text(value, lines) if isinstance(value, str) else ""
+        return reader.clean_text(value, 3) if isinstance(value, str) else ""
     except UncleanText:
         return ""
 

@@ -47,10 +47,11 @@ def open_report(path: Path) -> Fields:
     bundle = unpack.read_bundle(path)
     try:
         given = unpack.parse_object(bundle.files[unpack.REPORT], unpack.REPORT)
-        if defect := _defect(given):
-            raise ValueError(defect)
+        _require_report(given)
     except ValueError as error:
-        raise Problem(f"cannot open `{bundle.name}`: {error}", hint=_hint(str(error))) from error
+        is_newer = isinstance(error, _NewerReportError)
+        hint = "update tpustarter, and open it again" if is_newer else unpack.HINT
+        raise Problem(f"cannot open `{bundle.name}`: {error}", hint=hint) from error
     return _judged_again(given, bundle)
 
 
@@ -73,27 +74,27 @@ def format_time(document: Fields) -> str:
     )
 
 
-def _defect(given: Fields) -> str | None:
+class _NewerReportError(ValueError):
+    """Raised for a report that a newer version has made."""
+
+
+def _require_report(given: Fields) -> None:
     schema = given.get("schema")
     kind, _, major = make_report.SCHEMA.rpartition("/")
     if not isinstance(schema, str):
-        return f"it names no schema, expected `{make_report.SCHEMA}`"
+        raise ValueError(f"it names no schema, expected `{make_report.SCHEMA}`")
     if schema != make_report.SCHEMA:
         found = f"found `{cut_text(escape_text(schema), 40)}`"
+        expected = f"expected `{make_report.SCHEMA}`"
         parts = schema.rpartition("/")
         is_number = re.fullmatch(r"[0-9]{1,9}", parts[2])
         if parts[0] == kind and is_number and int(parts[2]) > int(major):
-            return f"{found}, which a newer tpustarter made, expected `{make_report.SCHEMA}`"
-        return f"{found}, expected `{make_report.SCHEMA}`"
+            raise _NewerReportError(f"{found}, which a newer tpustarter made, {expected}")
+        raise ValueError(f"{found}, {expected}")
     if "error" in given:
-        return "it describes an error of `tpustarter report`, and no machine"
-    return None if isinstance(given.get("sections"), list) else "it has no `sections`"
-
-
-def _hint(why: str) -> str:
-    if "newer tpustarter" in why:
-        return "update tpustarter, and open it again"
-    return "give the .tar.gz that `tpustarter report` wrote, its folder, or its report.json"
+        raise ValueError("it describes an error of `tpustarter report`, and no machine")
+    if not isinstance(given.get("sections"), list):
+        raise ValueError("it has no `sections`")
 
 
 def _judged_again(given: Fields, bundle: unpack.Bundle) -> Fields:

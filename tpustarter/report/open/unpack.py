@@ -32,7 +32,7 @@ from tpustarter.text.terminal import cut_text, escape_text
 MOST_JSON_BYTES = 4_000_000
 """Maximum size of one JSON file; a report of this version has a tenth of that."""
 REPORT, MANIFEST = "report.json", "manifest.json"
-_HINT = "give the .tar.gz that `tpustarter report` wrote, its folder, or its report.json"
+HINT = "give the .tar.gz that `tpustarter report` wrote, its folder, or its report.json"
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,7 @@ def read_bundle(path: Path) -> Bundle:
         why = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
         code = ExitCode.USAGE if isinstance(error, OSError) else ExitCode.CONFIGURATION
         raise Problem(
-            f"cannot open `{cut_text(shown, 60)}`: {why}", hint=_HINT, code=code
+            f"cannot open `{cut_text(shown, 60)}`: {why}", hint=HINT, code=code
         ) from error
 
 

@@ -105,7 +105,7 @@ def prepare_folder(folder: Path, profile: str) -> None:
     if read_marker(folder) is not None:
         _refuse_unknown_files(folder)
         _refuse_own_environment(folder)
-        _remove_contents(folder, keep={MARKER})
+        _remove_contents(folder)
         write_marker(folder, done=[], proof=None)
         return
     stored = state.load_state(environments.STATE)
@@ -176,7 +176,7 @@ def remove_environment(folder: Path) -> None:
     try:
         if environments.has_python(folder):
             (folder / "bin/python").unlink()
-        _remove_contents(folder, keep={MARKER})
+        _remove_contents(folder)
         (folder / MARKER).unlink()
         if marker.made_folder and not folder.is_symlink():
             folder.rmdir()
@@ -247,10 +247,11 @@ def _find_pids(folder: Path) -> list[str]:
     return sorted(pids, key=int)
 
 
-def _remove_contents(folder: Path, keep: set[str]) -> None:
+def _remove_contents(folder: Path) -> None:
+    """Remove everything but the marker."""
     try:
         for path in folder.iterdir():
-            if path.name in keep:
+            if path.name == MARKER:
                 continue
             if path.is_dir() and not path.is_symlink():
                 shutil.rmtree(path)

@@ -116,7 +116,7 @@ Nothing is sent anywhere. Only the host checks look at this machine, and they on
         found = explain_output.explain_log(
             scan, end, python=python, lessons=app.lessons, lesson=self._failed.lesson
         )
-        if not explain_output.can_confirm_here(found):
+        if not machine_evidence.can_confirm(found.matches):
             yield found, ""
         elif self._why_no_look:
             yield found, f"This machine was not looked at, because {self._why_no_look}."
