@@ -217,6 +217,8 @@ def _refuse_conflicts(options: SimpleNamespace) -> None:
     chosen = options.python is not None or options.devices is not None or options.fresh
     if chosen and not options.running and options.exercise is None:
         raise click.UsageError("--python, --devices and --fresh only work with --run or --exercise")
+    if options.fresh and sum(modes) > options.watch:
+        raise click.UsageError("--fresh doesn't work with --hint, --solution and --reset")
     if not options.which and any(answer is not None for answer in _answers(options).values()):
         raise click.UsageError("--from, --need and --have only work with --which")
 
