@@ -257,6 +257,12 @@ def load_lesson_programs(root: str, lesson: str) -> None:
         _programs = program_store.RunPrograms(Path(root), lesson)
 
 
+def remove_interrupted_program() -> None:
+    """Remove the program of a lesson that JAX may be writing right now, as it will not go on."""
+    if _programs is not None:
+        _programs.remove_newest()
+
+
 def store_programs() -> None:
     """Store the programs that this process has compiled."""
     for programs in (_cache, _programs):

@@ -96,9 +96,15 @@ class RunPrograms:
         self._store = ProgramStore(root, group)
         self._folder = Path(os.environ["JAX_COMPILATION_CACHE_DIR"])
         if self._folder.exists():  # an earlier process of this run has copied them
-            _remove_newest(self._folder)
+            self.remove_newest()
         else:
             self._store.copy_to(self._folder)
+
+    def remove_newest(self) -> None:
+        """Remove the newest program, since JAX may have been stopped after writing part of it."""
+        with contextlib.suppress(OSError, ValueError):
+            programs = self._folder.glob(PROGRAM)
+            max(programs, key=lambda path: path.stat().st_mtime_ns).unlink()
 
     def store(self) -> None:
         """Store the programs that this process compiled."""
@@ -139,12 +145,6 @@ def _read(path: Path) -> bytes | None:
     if not path.is_file() or path.stat().st_size > MAX_BYTES:
         return None
     return path.read_bytes()
-
-
-def _remove_newest(folder: Path) -> None:
-    # The process that wrote it may have been killed after a part of it.
-    with contextlib.suppress(OSError, ValueError):
-        max(folder.glob(PROGRAM), key=lambda path: path.stat().st_mtime_ns).unlink()
 
 
 def _digest(name: str, data: bytes) -> str:

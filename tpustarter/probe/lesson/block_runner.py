@@ -66,6 +66,7 @@ def _interrupt(number: int, frame: types.FrameType | None) -> None:
         if frame.f_code.co_filename in _IMPORTS:
             os._exit(128 + number)
         frame = frame.f_back
+    adapters.remove_interrupted_program()
     raise KeyboardInterrupt
 
 
