@@ -114,8 +114,8 @@ def credentials_file() -> Path | None:
         return file
 
 
-def is_google_machine(timeout_s: float = 1.0) -> bool:
+def is_google_machine() -> bool:
     """Return whether this machine is a Google Cloud VM, where a metadata server responds."""
     from tpustarter.machine import host
 
-    return host.metadata(Machine(), timeout_s).state == "ok"
+    return host.metadata(Machine()).state == "ok"
