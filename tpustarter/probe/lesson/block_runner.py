@@ -55,6 +55,7 @@ def run_block(command: BlockCommand, emit: EmitDrawn) -> EndEventFields:
     return {
         "outcome": "done",
         "ran_on": ran_on,
+        "stored_programs": adapters.take_loaded_count(),
         "drawings": list_drawings(command, program.__dict__),
     }
 
