@@ -17,7 +17,6 @@ from tpustarter.agents import agent_guide
 from tpustarter.cli import cli
 from tpustarter.core import content
 from tpustarter.core.problem import Problem
-from tpustarter.machine import pip_command
 from tpustarter.text import invocation
 from tpustarter.text.terminal import WIDTH
 
@@ -66,28 +65,15 @@ def test_lesson_has_file_of_each_agent() -> None:
         assert agent.source in str(lesson.header["sources"])
 
 
-@pytest.mark.parametrize(
-    ("command", "hint"),
-    [
-        ("tpustarter", "INSTALL"),
-        ("uv run tpustarter", "`--extra mcp` after `uv run`"),
-        ("uvx --from t.whl tpustarter", "`--with mcp` after `uvx`"),
-        ("uv tool run tpustarter", "`--with mcp` after `tool run`"),
-    ],
-)
-def test_missing_package_error_names_install_command(
-    command: str, hint: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_missing_package_error_names_install_command(monkeypatch: pytest.MonkeyPatch) -> None:
     """Before anything is written on stdout."""
-    monkeypatch.setattr(invocation, "tpustarter_command", lambda: command)
     monkeypatch.delitem(sys.modules, "tpustarter.agents.tool_server", raising=False)
     monkeypatch.setitem(sys.modules, "mcp_types", None)
     done = typed("mcp")
 
     assert "" == done.stdout
     assert isinstance(done.exception, Problem)
-    install = pip_command.format_pip_command(f"{sys.executable} -m pip install mcp")
-    assert hint.replace("INSTALL", install) in str(done.exception.hint)
+    assert invocation.describe_missing_extra("mcp", "mcp") == str(done.exception.hint)
     assert "`mcp_types`" in done.exception.summary
 
 

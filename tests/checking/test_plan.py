@@ -23,6 +23,7 @@ import pytest
 from tests.support import copies, fake_metadata
 from tests.support.machines import lay_out
 from tests.support.places import SUPPORT, TESTS
+from tests.support.processes import HANG_S
 from tests.support.stubs import make_python
 from tpustarter.checking.plan import framework_plan
 from tpustarter.checking.results.headline import RunSummary, format_closing, format_run_summary
@@ -355,7 +356,8 @@ def _machine(root: Path, row: Row, stack: ExitStack) -> host.Machine:
     nvidia, denied = settings.pop("nvidia", False), settings.pop("denied", False)
     if row.metadata is not None:
         address = stack.enter_context(fake_metadata.serve(row.metadata))
-        settings["env"] = {**settings.get("env", {}), "GCE_METADATA_HOST": address}
+        patient = {"GCE_METADATA_HOST": address, "GCE_METADATA_TIMEOUT": f"{HANG_S:.0f}"}
+        settings["env"] = {**settings.get("env", {}), **patient}
     root.mkdir()
     machine = lay_out(root, settings.pop("generation", None), **settings)
     own = root / "proc/self"

@@ -11,6 +11,7 @@ from typing import Any
 
 from tests.support.fake_metadata import serve, values
 from tests.support.machines import lay_out
+from tests.support.processes import HANG_S
 from tpustarter.machine import host
 from tpustarter.probe.finding import Finding, NoAnswer, Verdict
 
@@ -71,7 +72,8 @@ def sound(root: Path, **options: Any) -> host.Machine:
 def served(name: str, root: Path, metadata: Mapping[str, str], **options: Any) -> Findings:
     """Run a check on a machine with 8 chips and a metadata server."""
     with serve(metadata) as address:
-        env = {"GCE_METADATA_HOST": address, **options.pop("env", {})}
+        env = {"GCE_METADATA_HOST": address, "GCE_METADATA_TIMEOUT": f"{HANG_S:.0f}"}
+        env |= options.pop("env", {})
         return run(name, sound(root, env=env, **options))
 
 

@@ -214,6 +214,9 @@ def test_lesson_selects_its_exercise_or_lists_several(lessons: Path) -> None:
             "takes one of --watch, --hint, --solution and --reset",
         ),
         (("made/double", "--lint"), 2, "give only one of --search, --old,"),
+        (("made/double", "--hint", "--fresh"), 2, "--fresh"),
+        (("made/double", "--solution", "--fresh"), 2, "--fresh"),
+        (("made/double", "--reset", "--fresh"), 2, "--fresh"),
     ],
 )
 def test_invalid_request_has_reason_and_exit_code(

@@ -12,30 +12,38 @@ import pytest
 from tpustarter.core.problem import ExitCode
 from tpustarter.machine import pip_command
 
+BY_UV = {"UV_RUN_RECURSION_DEPTH": "1", "VIRTUAL_ENV": sys.prefix}
+
 
 @pytest.mark.parametrize(
-    ("command", "hint"),
+    ("environ", "hint"),
     [
-        ("tpustarter", "run `INSTALL`"),
+        ({**BY_UV, "UV_RUN_RECURSION_DEPTH": ""}, "run `INSTALL`"),
         (
-            "python3 -m uv run tpustarter",
+            {**BY_UV, "TPUSTARTER_COMMAND": "started-otherwise"},
             "type the same command with `--extra serve` after `uv run`",
+        ),
+        (
+            {"UV": "uv", "PATH": f"{sys.prefix}/bin:{os.defpath}", "VIRTUAL_ENV": ""},
+            "type the same command with `--with textual-serve` after `uvx` or `uv tool run`",
         ),
     ],
 )
 def test_missing_package_error_names_install_command(
-    command: str, hint: str, tmp_path: Path
+    environ: dict[str, str], hint: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """By the command that was typed, which stands in no hint twice."""
+    """By how the program was started, whatever a wrapper calls it."""
     absent = "raise ModuleNotFoundError('gone', name='textual_serve')\n"
     (tmp_path / "textual_serve.py").write_text(absent)
+    for name, value in environ.items():
+        monkeypatch.setenv(name, value)
     paths = os.pathsep.join([str(tmp_path), *filter(None, sys.path)])
     done = subprocess.run(
         [sys.executable, "-m", "tpustarter", "serve"],
         capture_output=True,
         text=True,
         check=False,
-        env={**os.environ, "PYTHONPATH": paths, "TPUSTARTER_COMMAND": command},
+        env={**os.environ, "PYTHONPATH": paths},
     )
 
     assert ("", ExitCode.CONFIGURATION) == (done.stdout, done.returncode)

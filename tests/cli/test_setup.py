@@ -101,6 +101,7 @@ def test_yes_runs_steps_live_and_names_next(machine: host.Machine) -> None:
     assert (0, "") == (done.returncode, done.stderr)
     assert "        | pip works" in done.stdout
     assert "~/tpu is ready. Next: tpustarter check" in done.stdout
+    assert ": tpustarter learn\n" in done.stdout
     assert "Everything is done." in setup(machine).stdout
     assert 0 == setup(machine, "--yes").returncode
 

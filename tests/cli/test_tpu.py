@@ -323,6 +323,21 @@ def test_grant_limits_zone_and_type(cloud: FakeCloud) -> None:
     assert ["us-east5-a"] == made
 
 
+def test_yes_pays_for_nothing_unknown(cloud: FakeCloud) -> None:
+    """Nobody knows the chips in use of a zone that Google could not reach; another is no matter."""
+    trc_grant.save_grant(Grant((GrantAllowance("v6e", 8, "spot", ZONE),)))
+    cloud.unreachable = [ZONE]
+    unknown = run(*BERT, "--spot", "--yes", "--no-wait")
+    sent = [*cloud.called("CreateQueuedResource")]
+    cloud.unreachable = ["us-west4-a"]
+    known = run(*BERT, "--spot", "--yes", "--no-wait")
+
+    assert ExitCode.USAGE == problem_of(unknown).code
+    assert [] == sent
+    assert 0 == known.exit_code, known.exception
+    assert 1 == len(cloud.called("CreateQueuedResource"))
+
+
 @pytest.mark.parametrize(
     ("words", "what", "hint"),
     [

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import pytest
 
 from tests.support.made_lessons import fence, make_lesson, run_lesson
 from tpustarter.core import locations
+from tpustarter.learning.run.lesson_run_text import make_json_document
+from tpustarter.learning.run.lessons_run import BlockEnded, LessonsRun
 
 pytest.importorskip("jax")
 COUNT = """
@@ -38,6 +41,22 @@ def test_second_run_loads_programs_and_judges_alike(tmp_path: Path) -> None:
     """A block whose output is wrong fails with a stored program, too."""
     assert ["pass", "fail", "fail"] == statuses(tmp_path)
     assert ["pass", "pass", "fail"] == statuses(tmp_path)
+
+
+def test_document_counts_loaded_programs(tmp_path: Path) -> None:
+    """As that of a check does; `fresh` loads none."""
+
+    def count(*, fresh: bool = False) -> object:
+        lesson = make_lesson(tmp_path, CODE, needs="{framework: jax}")
+        run = LessonsRun([lesson], python=sys.executable, fresh=fresh)
+        assert 3 == sum(isinstance(event, BlockEnded) for event in run.events())
+        return make_json_document(run)["stored_programs"]
+
+    first, again, fresh = count(), count(), count(fresh=True)
+
+    assert (0, 0) == (first, fresh)
+    assert isinstance(again, int)
+    assert again >= 2
 
 
 @pytest.mark.parametrize("option", ["fresh", "about_compiling"])

@@ -44,6 +44,15 @@ def test_metadata_is_bounded_for_any_server(tmp_path: Path, mode: str) -> None:
     assert found.why
 
 
+def test_variable_sets_the_timeout(tmp_path: Path) -> None:
+    """That of Google's own library, in whole seconds."""
+    with serve({}, "hang") as address:
+        env = {"GCE_METADATA_HOST": address, "GCE_METADATA_TIMEOUT": "0"}
+        found = host.metadata(lay_out(tmp_path, "v5e", env=env))
+
+    assert "no answer within 0 s" == found.why
+
+
 def test_closed_metadata_port_is_named_as_reason(tmp_path: Path) -> None:
     """A closed port is told apart from silence."""
     found = host.metadata(lay_out(tmp_path, "v5e"))

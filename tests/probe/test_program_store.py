@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from tests.support.processes import HANG_S
 from tpustarter.probe import program_store
 from tpustarter.probe.program_store import ProgramStore, RunPrograms
 
@@ -140,6 +143,36 @@ def test_newest_program_of_ended_process_is_dropped(
 
     assert PROGRAMS == read(folder)
     assert 2 == len(list(store.folder.iterdir()))
+
+
+INTERRUPTED = """
+import contextlib, os, sys
+from tpustarter.probe import adapters
+from tpustarter.probe.lesson import block_runner
+
+code = '''
+import os, pathlib, signal
+file = pathlib.Path(os.environ["JAX_COMPILATION_CACHE_DIR"], "jit_h-3-cache").open("wb", 0)
+file.write(b"thi")
+os.kill(os.getpid(), signal.SIGINT)
+file.write(b"rd")
+'''
+command = {"id": "b", "file": "<b>", "code": code, "program_store": sys.argv[1], "lesson": ""}
+with contextlib.suppress(KeyboardInterrupt):
+    block_runner.run_block(command, print)
+adapters.store_programs()
+"""
+"""A block that is interrupted while JAX writes a program."""
+
+
+def test_half_of_interrupted_write_is_not_stored(store: ProgramStore, tmp_path: Path) -> None:
+    """The process of the block goes on, and stores its programs when it ends."""
+    environ = {**os.environ, "JAX_COMPILATION_CACHE_DIR": str(tmp_path / "run")}
+    words = [sys.executable, "-c", INTERRUPTED, str(tmp_path / "store")]
+    subprocess.run(words, env=environ, check=True, timeout=HANG_S)
+
+    assert 2 == len(list(store.folder.iterdir()))
+    assert PROGRAMS == read(tmp_path / "run")
 
 
 @pytest.mark.parametrize("name", program_store.FLAGS)

@@ -44,6 +44,13 @@ def place(host: int, port: int) -> HostPosition:
     return HostPosition(host, 2, f"127.0.0.1:{port}", detected=False)
 
 
+def connect(port: int) -> socket.socket | None:
+    """Return a connection to a port, or None while nothing listens there."""
+    with contextlib.suppress(ConnectionRefusedError):
+        return socket.create_connection(("127.0.0.1", port), HANG_S)
+    return None
+
+
 def ignore(members: dict[int, Any], seconds: float) -> tuple[int, ...]:
     """Show nothing while host 0 waits, and know nothing of the others."""
     return ()
@@ -162,6 +169,62 @@ def test_too_long_facts_are_refused_unread() -> None:
         roster.close(goes_on=False, code=3)
 
     assert status == http.HTTPStatus.BAD_REQUEST
+
+
+@pytest.mark.parametrize(
+    "sent", [b"", b"POST", f"POST {PATH} HTTP/1.1\r\nContent-Length: 999999\r\n\r\n".encode()]
+)
+def test_slow_peer_holds_no_port(sent: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It sends a byte now and then, and never all of them; the host beside it has its answer."""
+    monkeypatch.setattr(arrival, "READ_S", 0.5)
+    port, is_over, answers = free_port(), threading.Event(), list[Any]()
+
+    def trickle(connection: socket.socket) -> None:
+        with contextlib.suppress(OSError):
+            connection.sendall(sent)
+            while not is_over.wait(0.01):
+                connection.sendall(b"x")
+
+    def lead() -> None:
+        with arrival.receive_host_facts(place(0, port), facts(0), HANG_S, ignore) as roster:
+            roster.close(goes_on=True, code=0)
+
+    leading = threading.Thread(target=lead, daemon=True)
+    leading.start()
+    with until(lambda: connect(port), "the port of host 0") as slow:
+        trickling = threading.Thread(target=trickle, args=[slow])
+        trickling.start()
+        answers.append(arrival.send_host_facts(place(1, port), facts(1), 60, lambda _: None))
+        leading.join(HANG_S)
+        has_ended = not leading.is_alive()
+        is_over.set()
+        trickling.join()
+
+    assert has_ended
+    assert [True] == [answer["goes_on"] for answer in answers]
+
+
+@pytest.mark.parametrize("changes", [{"host": 2}, {"host": 0}, {"host": -1}, {"hosts": 3}])
+def test_stranger_is_refused_and_ends_no_wait(changes: dict[str, int]) -> None:
+    """Host 0 reports it, and goes on waiting for host 1."""
+    port, refused = free_port(), list[Any]()
+
+    def arrive_first() -> None:
+        for name in ("one", "other", "third"):
+            sent = {**facts(1, name=name), **changes}
+            refused.append(arrival.send_host_facts(place(1, port), sent, 60, lambda _: None))
+        arrival.send_host_facts(place(1, port), facts(1), 60, lambda _: None)
+
+    arriving = threading.Thread(target=arrive_first)
+    arriving.start()
+    with arrival.receive_host_facts(place(0, port), facts(0), HANG_S, ignore) as roster:
+        roster.close(goes_on=False, code=1)
+    arriving.join(HANG_S)
+
+    assert [arrival.REFUSAL] * 3 == refused
+    assert not roster.missing
+    assert ["one", "other"] == [one["name"] for one in roster.strangers]
+    assert not roster.is_complete
 
 
 def test_same_host_may_try_again() -> None:

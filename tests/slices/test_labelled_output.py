@@ -41,6 +41,7 @@ def srun_label(text: str, host: int = 0) -> bytes:
             [(None, "own"), (0, "a"), (None, "own")],
         ),
         (mpi_launcher.LABELS, b"[1,0]<stdout>:a[1,1]<stdout>:b", [(0, "a"), (1, "b")]),
+        (slurm_launcher.LABELS, b"9" * 5000 + b": a\n", [(None, "9" * 5000 + ": a")]),
         (
             mpi_launcher.LABELS_5,
             b"[1,0]<stdout>: a\n[prterun-h-7@1,1]<stdout>: b\n",

@@ -51,6 +51,18 @@ def test_ctrl_c_copies_selection_then_asks_to_quit(tmp_path: Path) -> None:
     run(journey)
 
 
+def test_notice_covers_the_end_of_the_key_line(tmp_path: Path) -> None:
+    """Otherwise the last letter of the line stands alone behind it."""
+
+    async def journey() -> None:
+        async with tutor(tmp_path) as pilot:
+            await press(pilot, "enter", "e", "ctrl+home", "shift+right")
+            seen = await press(pilot, "ctrl+c")
+            assert seen.rstrip("\n").endswith(WORDS), seen[-200:]
+
+    run(journey)
+
+
 def test_app_selection_is_not_copied_by_ctrl_c(tmp_path: Path) -> None:
     """Who wants to quit loses nothing that is on the clipboard; selected anew it is copied."""
 

@@ -118,6 +118,30 @@ def test_enter_and_tab_keep_selected_statement(tmp_path: Path) -> None:
     run(journey)
 
 
+def test_page_keys_scroll_and_keep_selected_statement(tmp_path: Path) -> None:
+    """Who reads on before typing loses nothing; once it is changed, they move the cursor."""
+    below = "More to read.\n\n" * 60
+    lesson = (
+        "# T\n\n```python try id=one\nx = 1  # change this line\nprint(x)\n```\n\n"
+        f"```python answer of=one\nx = 2\nprint(x)\n```\n\n{below}"
+    )
+
+    async def journey() -> None:
+        async with tutor(tmp_path, lessons={"t": lesson}) as pilot:
+            await press(pilot, "enter", "e")
+            editor = pilot.app.screen.query_one(CodeEditor)
+            top = editor.region.y
+            await press(pilot, "pagedown")
+            assert ("x = 1", True) == (editor.selected_text, editor.region.y < top)
+            await press(pilot, "pageup")
+            assert ("x = 1", top) == (editor.selected_text, editor.region.y)
+            await press(pilot, *"y = 3", "pagedown")
+            assert "y = 3  # change this line\nprint(x)" == editor.text
+            assert 1 == editor.cursor_location[0]
+
+    run(journey)
+
+
 def test_missing_line_begins_with_enter(tmp_path: Path) -> None:
     """The cursor stands at the end of the line above it."""
     lesson = (

@@ -279,6 +279,8 @@ def _run(plan: EnvironmentSetup, command: str, *, undo: bool) -> Iterator[str]:
         yield f"\n{folder} is gone.\nTo make it again: {command} --yes"
         return
     yield f"\n{folder} is ready. Next: tpustarter {plan.profile.next_command}"
+    if plan.profile.command == "check" and not plan.profile.first_command:
+        yield "To go on with your lessons, which use it: tpustarter learn"
     if plan.profile.activated:
         activate = str(plan.folder / "bin/activate")
         yield f"To use it in this shell: {plan.format_command(('source', activate))}"

@@ -252,7 +252,7 @@ def find_generation(machine: Machine, metadata: Metadata | None = None) -> Gener
     return kind.generation if kind else None
 
 
-def metadata(machine: Machine, timeout_s: float = 1.0) -> Metadata:
+def metadata(machine: Machine, timeout_s: float | None = None) -> Metadata:
     """Return the metadata server's values, within `timeout_s` seconds of wall time in total."""
     if not is_google_cloud(machine):
         return Metadata("not-google", "not a Google Cloud machine")

@@ -19,6 +19,13 @@ if TYPE_CHECKING:
 
 ADDRESS = "169.254.169.254"
 """The address of metadata.google.internal, which needs no name resolution."""
+TIMEOUT_S = 3
+"""Default timeout, which is that of Google's own library; a loaded machine needs over a second."""
+TIMEOUT_VARIABLE = "GCE_METADATA_TIMEOUT"
+"""Whole seconds instead of the default, as for Google's library.
+
+Source: google/auth/environment_vars.py and compute_engine/_metadata.py of google-auth.
+"""
 KEYS = (
     "attributes/accelerator-type",
     "attributes/agent-worker-number",
@@ -61,13 +68,17 @@ def server_address(machine: Machine) -> str:
     return ADDRESS
 
 
-def fetch_metadata(machine: Machine, timeout_s: float = 1.0) -> Metadata:
+def fetch_metadata(machine: Machine, timeout_s: float | None = None) -> Metadata:
     """Return the metadata server's values for `KEYS`, after at most `timeout_s` seconds.
 
-    A value is used only if it has its documented form; otherwise it is unknown.
+    Without a timeout, the user's variable or the default applies. A value is used only if it has
+    its documented form; otherwise it is unknown.
     """
     from tpustarter.machine import http_get  # slow to import, and few machines need it
 
+    if timeout_s is None:
+        typed = machine.env.get(TIMEOUT_VARIABLE, "")
+        timeout_s = int(typed) if re.fullmatch("[0-9]{1,4}", typed) else TIMEOUT_S
     started = time.monotonic()
     paths = {f"{_FOLDER}/{key}": key for key in KEYS}
     answers = http_get.fetch_paths(server_address(machine), list(paths), _FLAVOR, timeout_s)

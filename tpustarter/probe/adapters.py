@@ -255,6 +255,18 @@ def load_lesson_programs(root: str, lesson: str) -> None:
     global _programs  # noqa: PLW0603  a process runs one lesson
     if _programs is None:
         _programs = program_store.RunPrograms(Path(root), lesson)
+        _programs.count_loads()
+
+
+def take_loaded_count() -> int:
+    """Return the number of a lesson's programs loaded from the store since the last call."""
+    return _programs.take_count() if _programs is not None else 0
+
+
+def remove_interrupted_program() -> None:
+    """Remove the program of a lesson that JAX may be writing right now, as it will not go on."""
+    if _programs is not None:
+        _programs.remove_newest()
 
 
 def store_programs() -> None:

@@ -66,7 +66,7 @@ class OptionalEndEventFields(MissingModuleFields, total=False):
     """The exception's type."""
     ran_on: AvailableDevices | None
     stored_programs: int
-    """Programs that an earlier run compiled, and that a check loaded."""
+    """Programs that an earlier run compiled, and that a check or a block loaded."""
     lines: list[int]
     """Numbers of a block's lines in the traceback, innermost first."""
     drawings: Sequence[Mapping[str, object]]

@@ -13,7 +13,10 @@ import contextlib
 import importlib.util
 import os
 import sys
+from collections.abc import Callable
+from importlib.machinery import ModuleSpec
 from pathlib import Path
+from types import ModuleType
 
 MAX_BYTES = 256 * 1024 * 1024
 """Largest size of the store; beyond it, the programs stored first are removed."""
@@ -94,15 +97,34 @@ class RunPrograms:
     def __init__(self, root: Path, group: str = "") -> None:
         """Copy the stored programs to the folder; JAX need not be imported yet."""
         self._store = ProgramStore(root, group)
+        self._loaded = 0
         self._folder = Path(os.environ["JAX_COMPILATION_CACHE_DIR"])
         if self._folder.exists():  # an earlier process of this run has copied them
-            _remove_newest(self._folder)
+            self.remove_newest()
         else:
             self._store.copy_to(self._folder)
+
+    def remove_newest(self) -> None:
+        """Remove the newest program, since JAX may have been stopped after writing part of it."""
+        with contextlib.suppress(OSError, ValueError):
+            programs = self._folder.glob(PROGRAM)
+            max(programs, key=lambda path: path.stat().st_mtime_ns).unlink()
 
     def store(self) -> None:
         """Store the programs that this process compiled."""
         self._store.add_from(self._folder)
+
+    def count_loads(self) -> None:
+        """Count the programs that JAX loads once a lesson's code imports it."""
+        sys.meta_path.insert(0, _MonitoringFinder(self._count))
+
+    def _count(self, event: str, **_: object) -> None:
+        self._loaded += event == _HIT
+
+    def take_count(self) -> int:
+        """Return the number of programs loaded from the cache since the last call."""
+        count, self._loaded = self._loaded, 0
+        return count
 
 
 class CompilationCache(RunPrograms):
@@ -112,13 +134,9 @@ class CompilationCache(RunPrograms):
         """Import JAX, and let it store every program."""
         self._jax = importlib.import_module("jax")
         super().__init__(root)
-        self._loaded = 0
         for name, value in SETTINGS.items():
             self._jax.config.update(name, value)
         self._jax.monitoring.register_event_listener(self._count)
-
-    def _count(self, event: str, **_: object) -> None:
-        self._loaded += event == _HIT
 
     def enable(self, *, enabled: bool) -> None:
         """Let JAX use the cache for the programs that it compiles next, or not."""
@@ -128,10 +146,28 @@ class CompilationCache(RunPrograms):
             self._jax.config.update(ENABLED, enabled)
             compilation_cache.reset_cache()  # otherwise JAX keeps to its first decision
 
-    def take_count(self) -> int:
-        """Return the number of programs loaded from the cache since the last call."""
-        count, self._loaded = self._loaded, 0
-        return count
+
+class _MonitoringFinder:
+    """Adds a listener to JAX's monitoring when that is imported, before JAX compiles anything."""
+
+    def __init__(self, listener: Callable[..., None]) -> None:
+        self._listener = listener
+
+    def find_spec(self, name: str, *_: object) -> ModuleSpec | None:
+        if name != "jax.monitoring":
+            return None  # the other finders look for it
+        sys.meta_path.remove(self)
+        spec = importlib.util.find_spec(name)
+        if spec and spec.loader:
+            run = spec.loader.exec_module
+
+            def run_and_listen(module: ModuleType) -> None:
+                run(module)
+                with contextlib.suppress(AttributeError):  # another JAX
+                    module.register_event_listener(self._listener)
+
+            setattr(spec.loader, "exec_module", run_and_listen)  # noqa: B010  no method of its class
+        return spec
 
 
 def _read(path: Path) -> bytes | None:
@@ -139,12 +175,6 @@ def _read(path: Path) -> bytes | None:
     if not path.is_file() or path.stat().st_size > MAX_BYTES:
         return None
     return path.read_bytes()
-
-
-def _remove_newest(folder: Path) -> None:
-    # The process that wrote it may have been killed after a part of it.
-    with contextlib.suppress(OSError, ValueError):
-        max(folder.glob(PROGRAM), key=lambda path: path.stat().st_mtime_ns).unlink()
 
 
 def _digest(name: str, data: bytes) -> str:

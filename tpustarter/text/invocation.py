@@ -7,6 +7,7 @@ Text is written with plain `tpustarter`, and stored that way in files and JSON. 
 
 from __future__ import annotations
 
+import enum
 import os
 import re
 import shlex
@@ -67,13 +68,33 @@ def tpustarter_command_anywhere() -> str:
     )
 
 
+class StartMethod(enum.Enum):
+    """The way in which this program is started."""
+
+    NAME = enum.auto()
+    """Its name, which the shell finds."""
+    UV_RUN = enum.auto()
+    UVX = enum.auto()
+    OTHER = enum.auto()
+    """A path, or a module of a Python."""
+
+
+def find_start_method(environ: Mapping[str, str], prefix: str) -> StartMethod:
+    """Return how a program is started in a given environment, whose Python has this prefix."""
+    folders = shell.list_path_folders(environ, prefix)
+    if shell.is_found_by_name(NAME, folders, f"{prefix}/bin/{NAME}"):
+        return StartMethod.NAME
+    if shell.is_started_by_uv(environ, prefix):
+        return StartMethod.UV_RUN
+    return StartMethod.UVX if shell.is_started_by_uvx(environ, prefix) else StartMethod.OTHER
+
+
 def describe_missing_extra(extra: str, package: str) -> str:
     """Return how to start this program with the package that one of its extras brings."""
-    command = tpustarter_command()
-    if command.startswith("uvx ") or " tool run " in command:
-        after = "uvx" if command.startswith("uvx ") else "tool run"
-        return f"type the same command with `--with {package}` after `{after}`"
-    if " run " in command:
+    method = find_start_method(os.environ, sys.prefix)
+    if method is StartMethod.UVX:
+        return f"type the same command with `--with {package}` after `uvx` or `uv tool run`"
+    if method is StartMethod.UV_RUN:
         return f"type the same command with `--extra {extra}` after `uv run`"
     python = shlex.quote(sys.executable)
     return f"run `{pip_command.format_pip_command(f'{python} -m pip install {package}')}`"
@@ -119,12 +140,13 @@ def _find_shell_command(
     environ: Mapping[str, str], started: str, prefix: str, *, anywhere: bool
 ) -> str:
     folders = shell.list_path_folders(environ, prefix)
-    if shell.is_found_by_name(NAME, folders, f"{prefix}/bin/{NAME}"):
+    method = find_start_method(environ, prefix)
+    if method is StartMethod.NAME:
         return NAME
-    if shell.is_started_by_uv(environ, prefix):
+    if method is StartMethod.UV_RUN:
         project = _project(environ, Path(prefix), anywhere=anywhere)
         return f"{shell.find_typed_uv_command(environ, folders)} run{project} {NAME}"
-    if shell.is_started_by_uvx(environ, prefix):
+    if method is StartMethod.UVX:
         uv = shell.find_typed_uv_command(environ, folders)
         source = shell.find_uvx_source(NAME, prefix)
         given = f" --from {shell.format_path(source, environ)}" if source else ""

@@ -208,6 +208,12 @@ def _refuse_conflicts(options: SimpleNamespace) -> None:
         raise click.UsageError("-v only works with the list of lessons: `tpustarter learn -v`")
     if options.force and not (notebook or code):
         raise click.UsageError("--force only works with --notebook and --code")
+    _refuse_exercise_conflicts(options)
+    if not options.which and any(answer is not None for answer in _answers(options).values()):
+        raise click.UsageError("--from, --need and --have only work with --which")
+
+
+def _refuse_exercise_conflicts(options: SimpleNamespace) -> None:
     modes = (options.watch, options.hint, options.solution, options.reset)
     takes_mode = options.exercise or (options.exercise == "" and not _lists_exercises(options))
     if sum(modes) > bool(takes_mode):
@@ -217,8 +223,8 @@ def _refuse_conflicts(options: SimpleNamespace) -> None:
     chosen = options.python is not None or options.devices is not None or options.fresh
     if chosen and not options.running and options.exercise is None:
         raise click.UsageError("--python, --devices and --fresh only work with --run or --exercise")
-    if not options.which and any(answer is not None for answer in _answers(options).values()):
-        raise click.UsageError("--from, --need and --have only work with --which")
+    if options.fresh and sum(modes) > options.watch:
+        raise click.UsageError("--fresh doesn't work with --hint, --solution and --reset")
 
 
 def _lists_exercises(options: SimpleNamespace) -> bool:

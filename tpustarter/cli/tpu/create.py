@@ -31,7 +31,7 @@ from tpustarter.cloud.api import (
 from tpustarter.cloud.api.api_client import ProjectClient
 from tpustarter.cloud.api.clock import WallClock
 from tpustarter.cloud.api.project_and_zone import Project
-from tpustarter.cloud.api.resources import Api, QueuedResource, Tier, TpuNode
+from tpustarter.cloud.api.resources import Api, Tier
 from tpustarter.cloud.billing import ledger
 from tpustarter.cloud.create import flex_start, tpu_request
 from tpustarter.cloud.create.tpu_creation import PATIENCE_S, TpuCreation
@@ -234,7 +234,7 @@ def _require_time(_: click.Context, option: click.Parameter, value: str) -> str:
 @click.option(
     "--yes",
     is_flag=True,
-    help="Don't ask me to type the name, unless the TRC grant doesn't cover this TPU.",
+    help="Don't ask me to type the name, unless the TRC grant may not cover this TPU.",
 )
 @click.option(
     "--no-wait", is_flag=True, help="Stop following once Google has accepted the request."
@@ -265,12 +265,15 @@ def create_command(**typed: Any) -> None:  # with the options' types
         return
     ledger.require_readable_ledger()
     client = make_google_client(project)
-    _judge(requests, grant, client)
+    is_free = _judge(requests, grant, client)
     name = requests[0].name
-    question = f"This is billed from the moment it is there. To ask for it, type `{name}`"
+    bill = "This is billed from the moment it is there"
     if grant:
-        question = f"The grant covers its chips. To ask for it, type `{name}`"
-    require_typed_text(question, name, "--yes", yes=options.yes and not options.outside_grant)
+        bill = "The grant covers its chips" if is_free else "The grant may not cover its chips"
+    # --yes never pays for a TPU that the grant does not cover, or may not.
+    accepts_yes = is_free or not (grant or options.outside_grant)
+    question = f"{bill}. To ask for it, type `{name}`"
+    require_typed_text(question, name, "--yes" * accepts_yes, yes=options.yes and accepts_yes)
     _ask(client, project, requests, options)
 
 
@@ -303,22 +306,21 @@ def _judge(
     requests: Sequence[TpuRequest],
     grant: Grant | None,
     client: ProjectClient | None,
-) -> None:
+) -> bool:
     """Print the TRC grant's coverage of the requests; raises Problem if one is not covered.
 
-    The number of chips in use is unknown without a client, or if a zone did not respond.
+    Returns:
+        True if the grant is known to have enough chips left for each of them.
     """
     if grant is None:
-        return
-    in_use: list[QueuedResource | TpuNode] | None = None
-    if client:
-        queued, nodes = client.resources()
-        is_whole = not (queued.unreachable or nodes.unreachable)
-        in_use = [*queued.items, *nodes.items] if is_whole else None
-    for one in requests:
-        judgement = trc_grant.require_coverage(one, grant, in_use, WallClock().now())
+        return False
+    in_use = trc_grant.fetch_tpus_in_use(client, [one.zone for one in requests]) if client else None
+    now = WallClock().now()
+    judgements = [trc_grant.require_coverage(one, grant, in_use, now) for one in requests]
+    for one, judgement in zip(requests, judgements, strict=True):
         for note in (f"{one.zone}: {judgement.why}.", *judgement.notes):
             echo_lines(wrap(note))
+    return all(judgement.left is not None for judgement in judgements)
 
 
 def _show_flex_start(one: TpuRequest, project: Project) -> None:

@@ -133,7 +133,7 @@ def require_typed_text(question: str, expected: str, option: str, *, yes: bool) 
     Args:
         question: The prompt on stderr.
         expected: The text to type, such as the name of the TPU to delete.
-        option: The option that confirms without a terminal.
+        option: The option that confirms without a terminal; "" if none does.
         yes: True if that option was given.
     """
     if yes:
@@ -141,7 +141,9 @@ def require_typed_text(question: str, expected: str, option: str, *, yes: bool) 
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
         raise Problem(
             "there is no terminal to ask on, so nothing was sent",
-            hint=f"add `{option}` once you have read the command above",
+            hint=f"add `{option}` once you have read the command above"
+            if option
+            else f"run it in a terminal, and type `{expected}` there",
             code=ExitCode.USAGE,
         )
     typed = click.prompt(question, default="", show_default=False, err=True)

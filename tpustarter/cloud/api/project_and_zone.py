@@ -118,4 +118,4 @@ def is_google_machine() -> bool:
     """Return whether this machine is a Google Cloud VM, where a metadata server responds."""
     from tpustarter.machine import host
 
-    return host.metadata(Machine(), 1.0).state == "ok"
+    return host.metadata(Machine()).state == "ok"

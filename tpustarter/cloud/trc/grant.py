@@ -16,7 +16,8 @@ import msgspec
 from msgspec import Meta
 
 from tpustarter.cloud.api import resource_states
-from tpustarter.cloud.api.resources import Tier
+from tpustarter.cloud.api.api_client import ProjectClient
+from tpustarter.cloud.api.resources import Tier, list_unreachable
 from tpustarter.cloud.billing import chips
 from tpustarter.cloud.billing.chips import Resource
 from tpustarter.cloud.create.tpu_request import TpuRequest, validate_zone
@@ -140,7 +141,18 @@ def judge_request(
             "How many chips are in use is not known, so those that are left were "
             f"not counted. The grant has {granted}.",
         )
-    return GrantJudgement("covered", "the grant covers it", left, tuple(notes))
+    condition = " if enough of them are left" if left is None else ""
+    return GrantJudgement(
+        "covered", f"the TRC grant covers its chips{condition}", left, tuple(notes)
+    )
+
+
+def fetch_tpus_in_use(client: ProjectClient, zones: Sequence[str]) -> list[Resource] | None:
+    """Return the TPUs that may use a grant's chips, or None if a zone was out of Google's reach."""
+    queued, nodes = client.of("cloud-tpu").resources()
+    silent = list_unreachable(queued, nodes)
+    is_whole = not any(zone.startswith(silent) for zone in zones)
+    return [*queued.items, *nodes.items] if is_whole else None
 
 
 def _matching(

@@ -8,6 +8,7 @@ from typing import Literal
 
 from tpustarter.checking.plan import framework_plan
 from tpustarter.checking.results.results import BlockedFramework, Reason, UsedDevices
+from tpustarter.checking.run.probe_events import parse_count
 from tpustarter.core.json_values import as_type, items_of_type
 from tpustarter.core.redact import Redactor
 from tpustarter.learning.content.blocks import Block
@@ -41,6 +42,8 @@ class BlockResult:
     seconds: float = 0.0
     ran_on: UsedDevices | None = None
     """None if no framework was used."""
+    stored_programs: int = 0
+    """Compiled programs that were loaded from earlier runs."""
     output: str = ""
     expected: str | None = None
     """The expected output on this platform; None if the lesson has none."""
@@ -86,7 +89,8 @@ def judge_block(
         return replace(result, exception=name, traceback_line_numbers=at)
     ran_on = as_type(end.get("ran_on"), UsedDevices)
     drawn = parse_drawings(end.get("drawings"), redact.redact_text)
-    result = replace(result, ran_on=ran_on, drawings=drawn)
+    loaded = parse_count(end.get("stored_programs"))
+    result = replace(result, ran_on=ran_on, stored_programs=loaded, drawings=drawn)
     found = find_first_difference(expected, output.stdout_text) if expected else None
     if expected is None or found is None:
         return result

@@ -182,6 +182,7 @@ def make_json_document(batch: LessonsRun, *, with_text: bool = False) -> dict[st
         ],
         "blocked": {"what": blocked.what, "hint": blocked.hint or None} if blocked else None,
         "verified_on": find_verified_device(run),
+        "stored_programs": run.stored_programs,
         "exit_code": int(batch.exit_code()) if run.target else 0,
     }
 

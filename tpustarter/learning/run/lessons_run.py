@@ -156,6 +156,7 @@ class LessonsRun:
     def _record(self, event: BlockEnded) -> None:
         lesson, result = event.lesson, event.result
         self.results[lesson.id][result.id] = result
+        self.run.stored_programs += result.stored_programs
         if not event.block.is_try:  # a task ran the lesson's answer, not the learner's
             last_outputs.save_output(lesson, event.block, result, event.block.code)
             self._remember(lambda: lesson_progress.record_block(lesson, event.block, result))

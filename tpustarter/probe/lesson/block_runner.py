@@ -55,6 +55,7 @@ def run_block(command: BlockCommand, emit: EmitDrawn) -> EndEventFields:
     return {
         "outcome": "done",
         "ran_on": ran_on,
+        "stored_programs": adapters.take_loaded_count(),
         "drawings": list_drawings(command, program.__dict__),
     }
 
@@ -66,6 +67,7 @@ def _interrupt(number: int, frame: types.FrameType | None) -> None:
         if frame.f_code.co_filename in _IMPORTS:
             os._exit(128 + number)
         frame = frame.f_back
+    adapters.remove_interrupted_program()
     raise KeyboardInterrupt
 
 

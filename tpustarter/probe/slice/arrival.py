@@ -29,6 +29,8 @@ RETRY_S = 0.25
 CONNECT_S = 5.0
 """Seconds to wait for a connection to host 0."""
 TICK_S = 1.0
+READ_S = 10.0
+"""Seconds in which a host must have sent all of its facts; one that was slower tries again."""
 ANSWER_S = 3600.0
 """Seconds that a host's connection waits for the answer; host 0 sends it far earlier."""
 
@@ -38,6 +40,9 @@ known not to come.
 """
 Failing = Callable[["ArrivalFailed"], None]
 """Called with the reason why host 0 could not be reached, whenever that changes."""
+
+REFUSAL: ArrivalAnswer = {"goes_on": False, "code": INCONCLUSIVE, "missing": []}
+"""The answer to a stranger, for which no other host waits."""
 
 
 class ArrivalFailed(Exception):  # noqa: N818  a result, not a program's error
@@ -59,24 +64,27 @@ class Roster:
         self.hosts = hosts
         self.members: dict[int, ArrivalFacts] = {}
         self.strangers: list[ArrivalFacts] = []
-        """Facts of hosts with a taken or invalid number, or with another number of hosts."""
+        """Facts of hosts with a taken or invalid number, or with another number of hosts; they go
+        into the report, as many as there are hosts at most.
+        """
         self.unreachable: set[int] = set()
         """Hosts known not to come."""
         self._changed = threading.Condition()
         self._answer: ArrivalAnswer | None = None
 
-    def add(self, facts: ArrivalFacts) -> None:
-        """Add a host, comparing its clock with this host's."""
+    def add(self, facts: ArrivalFacts) -> bool:
+        """Add a host, comparing its clock with this host's; return False for a stranger."""
         facts["clock_ahead_s"] = round(facts["time"] - time.time(), 1)
         with self._changed:
             known = self.members.get(facts["host"])
             if known and (known["name"], known["process"]) == (facts["name"], facts["process"]):
-                return  # it retried
+                return True  # it retried
             if known or facts["hosts"] != self.hosts or not 0 <= facts["host"] < self.hosts:
-                self.strangers.append(facts)
-            else:
-                self.members[facts["host"]] = facts
+                self.strangers = [*self.strangers, facts][: self.hosts]
+                return False
+            self.members[facts["host"]] = facts
             self._changed.notify_all()
+            return True
 
     @property
     def missing(self) -> list[int]:
@@ -86,11 +94,10 @@ class Roster:
     @property
     def is_decided(self) -> bool:
         """True if there is no host left to wait for."""
-        is_full = len(self.members) + len(self.strangers) >= self.hosts
-        return is_full or self.unreachable.issuperset(self.missing)
+        return self.unreachable.issuperset(self.missing)
 
     def wait(self, timeout_s: float, waiting: Waiting) -> None:
-        """Wait until all hosts that can come have arrived, too many have, or time is up."""
+        """Wait until all hosts that can come have arrived, or time is up."""
         began = time.monotonic()
         with self._changed:
             while not self.is_decided:
@@ -172,7 +179,16 @@ class _Server(http.server.ThreadingHTTPServer):
 
 
 class _Handler(http.server.BaseHTTPRequestHandler):
-    timeout = 30
+    def setup(self) -> None:
+        super().setup()
+        # The library's own timeout begins anew with every byte.
+        self._deadline = threading.Timer(READ_S, self.connection.shutdown, [socket.SHUT_RD])
+        self._deadline.daemon = True
+        self._deadline.start()
+
+    def finish(self) -> None:
+        self._deadline.cancel()
+        super().finish()
 
     def do_POST(self) -> None:
         length = self.headers.get("Content-Length", "")
@@ -180,11 +196,13 @@ class _Handler(http.server.BaseHTTPRequestHandler):
         if self.path == PATH and length.isdigit() and int(length) <= MAX_BYTES:
             with contextlib.suppress(ValueError):
                 facts = json.loads(self.rfile.read(int(length)))
+        self._deadline.cancel()
         if not _are_facts(facts) or not isinstance(self.server, _Server):
             self.send_error(400)
             return
-        self.server.roster.add(facts)
-        answer = json.dumps(self.server.roster.wait_for_answer(ANSWER_S) or {}).encode()
+        roster = self.server.roster
+        given = roster.wait_for_answer(ANSWER_S) if roster.add(facts) else REFUSAL
+        answer = json.dumps(given or {}).encode()
         self.send_response(200)
         self.send_header("Content-Length", str(len(answer)))
         self.end_headers()

@@ -91,7 +91,7 @@ def _script(command: str) -> str | None:
 
 def collect_metadata(context: ReportContext) -> dict[str, object]:
     """Return this TPU's facts from the metadata server."""
-    found = host.metadata(context.machine, 2.0)
+    found = host.metadata(context.machine)
     if found.state == "not-google":
         raise CollectorUnanswered("this is not a Google Cloud machine")
     if found.state == "no-answer":

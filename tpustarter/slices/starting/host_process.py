@@ -258,7 +258,7 @@ class HostProcess:
         yield HostEnded(self._command, self._stage, ending, gone["code"], tail)
 
 
-_ENDED = re.compile(f"{ENDED}([0-9]+)$")
+_ENDED = re.compile(f"{ENDED}([0-9]{{1,3}})$")
 
 
 class _OwnLines:

@@ -30,9 +30,9 @@ from tpustarter.slices.starting.ssh_launcher import strip_user_and_port
 
 FIRST_UNRECOGNISED = 5
 """First version that JAX does not recognise, and that gives only the first host a stdin."""
-LABELS = LabelFormat(re.compile(rb"\[\d+,(\d+)\]<std(?:out|err)>:"), within=True)
+LABELS = LabelFormat(re.compile(rb"\[\d+,(\d{1,9})\]<std(?:out|err)>:"), within=True)
 LABELS_5 = LabelFormat(
-    re.compile(rb"\[(?:[^\s\[\]@]+@)?\d+,(\d+)\]<std(?:out|err)>: ?"), within=True
+    re.compile(rb"\[(?:[^\s\[\]@]+@)?\d+,(\d{1,9})\]<std(?:out|err)>: ?"), within=True
 )
 ASK_S = 10.0
 
@@ -107,5 +107,5 @@ def find_version() -> str:
         )
     except (OSError, subprocess.TimeoutExpired):
         return ""
-    match = re.match(rb"mpirun \(Open MPI\) (\d+)\.", done.stdout)
+    match = re.match(rb"mpirun \(Open MPI\) (\d{1,9})\.", done.stdout)
     return match[1].decode() if match else ""

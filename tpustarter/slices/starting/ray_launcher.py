@@ -24,7 +24,7 @@ from tpustarter.slices.starting.launch_request import (
     LaunchRequest,
 )
 
-LABELS = LabelFormat(re.compile(rb"host (\d+): "))
+LABELS = LabelFormat(re.compile(rb"host (\d{1,9}): "))
 DRIVER = Path(__file__).with_name("programs") / "ray_driver.py"
 
 

@@ -16,7 +16,7 @@ from tpustarter.slices.starting.host_shell_command import make_task_script
 from tpustarter.slices.starting.labelled_output import LabelFormat
 from tpustarter.slices.starting.launch_request import HostCommand, LaunchRequest
 
-LABELS = LabelFormat(re.compile(rb" *(\d+): "), wrap=1024)
+LABELS = LabelFormat(re.compile(rb" *(\d{1,9}): "), wrap=1024)
 """SLURM_IO_MAX_MSG_LEN: srun splits longer lines, and labels each part."""
 OPTIONS = (
     "--ntasks-per-node=1",

@@ -13,6 +13,7 @@ from textual.binding import Binding, BindingType
 from textual.geometry import Offset, Region
 from textual.strip import Strip
 from textual.style import Style
+from textual.widget import Widget
 from textual.widgets.text_area import Selection, TextAreaTheme
 
 from tpustarter.learning.run.lines_at_fault import TO_CHANGE, find_differing_rows
@@ -61,6 +62,7 @@ Type Python here. What you type is saved as you type it, and **Ctrl+R** runs it.
 | `Backspace` | deletes a character, or the indent back to the step of four columns before |
 | `Ctrl+W` | deletes the word before the cursor |
 | `Ctrl+U`, `Ctrl+K` | delete the line up to the cursor, and from it on |
+| `PageDown`, `PageUp` | go a page down or up; before you type or move, they scroll the page |
 | `Shift` and an arrow | selects; `F7` selects everything |
 | `Ctrl+C` | copies what you selected; while code runs, it stops that |
 | `Ctrl+X`, `Ctrl+V` | cut what is selected, or the line, and paste it |
@@ -164,6 +166,24 @@ fails, **F2** says why. **Ctrl+C** asks whether to quit where it has nothing to 
             super().action_delete_left()
         else:
             self.delete((row, column - spaces), (row, column), maintain_selection_offset=False)
+
+    def action_cursor_page_down(self) -> None:
+        """Move down a page; while code is preselected, scroll instead, because it is to stay."""
+        if not self._scroll_around(1):
+            super().action_cursor_page_down()
+
+    def action_cursor_page_up(self) -> None:
+        """Move up a page; while code is preselected, scroll instead, because it is to stay."""
+        if not self._scroll_around(-1):
+            super().action_cursor_page_up()
+
+    def _scroll_around(self, pages: int) -> bool:
+        """Scroll the page around this editor if code is preselected; return whether it is."""
+        if self.offered:
+            parents = (one for one in self.ancestors if isinstance(one, Widget))
+            page = next((one for one in parents if one.max_scroll_y), self)
+            page.scroll_relative(y=pages * page.scrollable_content_region.height, animate=False)
+        return bool(self.offered)
 
     def _indent(self, *, deeper: bool) -> None:
         (first, begin), (last, end) = sorted(self.selection)

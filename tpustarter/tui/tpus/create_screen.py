@@ -314,7 +314,7 @@ scripts and several slices.
     ) -> None:
         try:
             client, clock = tpu_work.make_client(self.tutor, project.name, stopped)
-            used = tpu_grant.fetch_tpus_in_use(client)
+            used = trc_grant.fetch_tpus_in_use(client, [one.zone for one in requests])
             judged = tpu_grant.judge_requests(requests, grant, used, clock.now())
             self.post_message(FactsLoaded(None if stopped.is_set() else judged))
         except StoppedError:

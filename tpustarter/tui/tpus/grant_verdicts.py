@@ -6,7 +6,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from tpustarter.cloud.api.api_client import ProjectClient
 from tpustarter.cloud.api.resources import QueuedResource, TpuNode
 from tpustarter.cloud.create.tpu_request import TpuRequest
 from tpustarter.cloud.trc import grant as trc_grant
@@ -37,7 +36,7 @@ class GrantVerdicts:
         """Yield a sentence for each zone with the grant's verdict."""
         for request, judgement in zip(self.requests, self.judgements, strict=False):
             if judgement.is_free:
-                yield f"{request.zone}: the TRC grant covers its chips."
+                yield f"{request.zone}: {judgement.why}."
                 yield from judgement.notes
             else:
                 yield f"{request.zone}: the TRC grant does not cover it, because {judgement.why}."
@@ -68,10 +67,3 @@ def judge_requests(
     return GrantVerdicts(
         (*requests,), judgements, tuple(zone for zone in enough if zone not in typed)
     )
-
-
-def fetch_tpus_in_use(client: ProjectClient) -> list[QueuedResource | TpuNode] | None:
-    """Return the TPUs and requests of a project, or None if Google could not reach every zone."""
-    queued, nodes = client.resources()
-    is_whole = not (queued.unreachable or nodes.unreachable)
-    return [*queued.items, *nodes.items] if is_whole else None
