@@ -24,6 +24,8 @@ PROPERTIES = {
 }
 """Elements and properties that JupyterLab leaves in a saved notebook of somebody else."""
 
+SLICE_HOST = {"host": 1, "name": "w-1", "python_version": "3", "frameworks": {}, "devices": 4}
+
 
 class Elements(HTMLParser):
     """Collects elements and styles, and the texts of those that are folded and that are not."""
@@ -66,7 +68,7 @@ def failing(**more: object) -> Run:
         result("notrun", "jax.later", reason="interrupted"),
         BLOCKED,
         result("pass", "jax.sound"),
-        hosts=[{"host": 1, "name": "w-1", "python_version": "3", "frameworks": {}, "devices": 4}],
+        hosts=[SLICE_HOST],
     )
 
 
@@ -102,6 +104,16 @@ def test_held_tpu_leads_to_what_frees_it() -> None:
 
     assert BUSY.what in shown
     assert BUSY.hint in shown
+
+
+def test_slice_of_tpus_has_the_note_of_the_text() -> None:
+    """Nobody has tried one, and the page says so as the text does."""
+    run = run_of(HOST, hosts=[SLICE_HOST, SLICE_HOST])
+    run.target["platform"] = "tpu"
+    note = results_text.NEVER_TRIED
+
+    assert note in Elements(run_html.render_html(run)).texts[False]
+    assert note not in Elements(run_html.render_html(failing())).texts[False]
 
 
 def test_verbose_shows_what_passes_found() -> None:
