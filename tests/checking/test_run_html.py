@@ -106,7 +106,7 @@ def test_held_tpu_leads_to_what_frees_it() -> None:
     assert BUSY.hint in shown
 
 
-def test_slice_of_tpus_has_the_note_of_the_text() -> None:
+def test_slice_of_tpus_has_the_note() -> None:
     """Nobody has tried one, and the page says so as the text does."""
     run = run_of(HOST, hosts=[SLICE_HOST, SLICE_HOST])
     run.target["platform"] = "tpu"
