@@ -1,4 +1,4 @@
-"""A run as HTML: the words of the report, coloured, and nothing that a device or a log adds."""
+"""A run as HTML: the words of the report, and nothing that a notebook removes or a device adds."""
 
 from __future__ import annotations
 
@@ -7,43 +7,133 @@ import re
 from html.parser import HTMLParser
 from pathlib import Path
 
-from tests.support.runs import FINDING, HOST, result, run_of
+import pytest
+
+from tests.support.runs import BLOCKED, BUSY, FINDING, HOST, NASTY, result, run_of
 from tpustarter.checking.output import results_text, run_html
+from tpustarter.checking.results.headline import format_headline
+from tpustarter.checking.results.results import Run
 
-HOSTILE = "<script>alert(1)</script> & \ue010fail x\ue011 \x1b[31m"
+HOSTILE = f"<script>alert(1)</script> {NASTY}"
+TAGS = {"b", "br", "code", "details", "div", "pre", "span", "summary", "table", "tbody", "td", "tr"}
+PROPERTIES = {
+    *("background-color", "border", "border-collapse", "border-left", "border-radius"),
+    *("border-top", "color", "cursor", "font-family", "font-size", "font-weight", "line-height"),
+    *("margin", "max-width", "min-width", "opacity", "padding", "table-layout", "text-align"),
+    *("vertical-align", "white-space", "width"),
+}
+"""Elements and properties that JupyterLab leaves in a saved notebook of somebody else."""
+
+SLICE_HOST = {"host": 1, "name": "w-1", "python_version": "3", "frameworks": {}, "devices": 4}
 
 
-class Tags(HTMLParser):
-    """Collects the names of elements, with their attributes."""
+class Elements(HTMLParser):
+    """Collects elements and styles, and the texts of those that are folded and that are not."""
 
-    def __init__(self) -> None:
+    def __init__(self, text: str) -> None:
         super().__init__()
         self.names: set[str] = set()
         self.attributes: set[str] = set()
+        self.properties: set[str] = set()
+        self.texts: dict[bool, str] = {True: "", False: ""}
+        self.open: list[str] = []
+        self.feed(text)
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         """Keep what an element is called, and what it has."""
         self.names.add(tag)
         self.attributes |= {name for name, _ in attrs}
+        for _, style in attrs:
+            self.properties |= {one.split(":")[0].strip() for one in str(style).split(";")}
+        self.open += [] if tag == "br" else [tag]
+
+    def handle_endtag(self, tag: str) -> None:
+        """Close the element that was opened last."""
+        assert tag == self.open.pop()
+
+    def handle_data(self, data: str) -> None:
+        """Keep a text; the title of a folded part is not folded."""
+        self.texts["details" in self.open and "summary" not in self.open] += data
 
 
-def test_html_has_the_words_of_the_report() -> None:
-    """Without its elements it is the text, and failures and passes differ in colour."""
-    run = run_of(HOST, result("fail", findings=({**FINDING, "verdict": "fail"},)))
-    written = run_html.render_html(run)
-    text = results_text.render_results(run, fold_passes=True)
+def failing(**more: object) -> Run:
+    """Make a run on a host with a result of each status, whose findings and log say something."""
+    finding = {**FINDING, "verdict": "fail", "name": "bad sum", "hint": "run `tpustarter check a`"}
+    other = {**FINDING, "verdict": "warn", "name": "late", **more}
+    return run_of(
+        HOST,
+        result("fail", "jax.sum", findings=(finding, other)),
+        result("error", "jax.killed", reason="crashed", log=f"last words {HOSTILE}"),
+        result("warn", "jax.slow"),
+        result("notrun", "jax.later", reason="interrupted"),
+        BLOCKED,
+        result("pass", "jax.sound"),
+        hosts=[SLICE_HOST],
+    )
 
-    assert html.unescape(re.sub("<[^>]+>", "", written)).strip().endswith(text)
-    assert 2 <= len(set(re.findall("color: (#[0-9a-f]{6})", written)))
+
+def test_problems_are_shown_and_all_checks_folded() -> None:
+    """A failure is read without a click, with its step; each check has its row below."""
+    run = failing()
+    found = Elements(run_html.render_html(run))
+    shown, folded = found.texts[False], found.texts[True]
+
+    assert [] == found.open
+    assert shown.strip().startswith(format_headline(run))
+    for words in ("jax.sum", "bad sum", "run tpustarter check a", "jax.killed", "jax.slow"):
+        assert words in shown
+    assert {"late:", "w-1:"} <= {*folded.split()}, folded
+    assert not any(name in shown for name in ("jax.sound", "jax.later", "host.sample"))
+    assert all(one.id in folded for one in run.results)
+    for line in results_text.opening_lines(run):
+        assert line[0] in shown
 
 
-def test_foreign_text_adds_no_element(tmp_path: Path) -> None:
-    """Text of a device stays text, also where it looks like our own marks."""
-    finding = {**FINDING, "verdict": "fail", "found": HOSTILE}
+def test_healthy_run_is_green_and_says_what_next() -> None:
+    """Nothing needs attention, so that what is not folded is the headline and the next step."""
+    page = run_html.render_html(run_of(HOST, result("pass")), closing="Read `tpustarter learn`")
+
+    assert "Read tpustarter learn" in Elements(page).texts[False]
+    assert "border-left: 5px solid #1a7f37" in page
+    assert "border-left: 5px solid #1a7f37" not in run_html.render_html(failing())
+
+
+def test_held_tpu_leads_to_what_frees_it() -> None:
+    """No check has failed, but the reason and the step are there to read."""
+    shown = Elements(run_html.render_html(run_of(HOST, BLOCKED, blocked=BUSY))).texts[False]
+
+    assert BUSY.what in shown
+    assert BUSY.hint in shown
+
+
+def test_slice_of_tpus_has_the_note() -> None:
+    """Nobody has tried one, and the page says so as the text does."""
+    run = run_of(HOST, hosts=[SLICE_HOST, SLICE_HOST])
+    run.target["platform"] = "tpu"
+    note = results_text.NEVER_TRIED
+
+    assert note in Elements(run_html.render_html(run)).texts[False]
+    assert note not in Elements(run_html.render_html(failing())).texts[False]
+
+
+def test_verbose_shows_what_passes_found() -> None:
+    """As `-v` does in the text."""
+    run = run_of(HOST)
+
+    assert "sum: 2" in run_html.render_html(run, verbose=True)
+    assert "sum: 2" not in run_html.render_html(run)
+
+
+@pytest.mark.parametrize("verbose", [False, True])
+def test_foreign_text_adds_no_element(*, verbose: bool, tmp_path: Path) -> None:
+    """Text of a device stays text, and what a notebook would remove is not there."""
     path = tmp_path / "check.html"
-    run_html.write_html(run_of(HOST, result("fail", findings=(finding,))), path)
-    tags = Tags()
-    tags.feed(path.read_text())
+    run_html.write_html(failing(found=HOSTILE), path, verbose=verbose)
+    text = path.read_text()
+    found = Elements(text)
 
-    assert ({"pre", "b"}, {"style"}) == (tags.names, tags.attributes)
-    assert "&lt;script&gt;" in path.read_text()
+    assert found.names <= TAGS
+    assert {"style"} == found.attributes
+    assert found.properties <= PROPERTIES
+    assert 2 + verbose == text.count("&lt;script&gt;")
+    assert html.unescape(re.sub("<[^>]+>", "", text)).replace("\n", "").isprintable()

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -17,8 +18,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from jupyter_client.kernelspec import KernelSpecManager
-from jupyter_client.manager import KernelManager
 
 from tests.support.places import REPOSITORY
 from tests.support.processes import HANG_S, processes, until_gone
@@ -239,51 +238,61 @@ def test_the_profiler_shows_a_trace_that_was_made(made: Path) -> None:
 def first_cell(lesson: str) -> str:
     """Return the cell that a lesson tells its readers to paste first."""
     text = (locations.content_folder("lessons") / lesson).read_text(encoding="utf-8")
-    return text[text.index("import sys\nSOURCE") :].partition("\n```")[0]
+    (fence,) = [one for one in text.split("\n```") if "SOURCE = " in one]
+    return fence.removeprefix("text\n")
 
 
-def run_cell(code: str, python: Path, folder: Path, env: dict[str, str]) -> str:
-    """Run a cell in a kernel of this Python, and return what the notebook would show."""
-    kernel = folder / "kernels/first/kernel.json"
-    kernel.parent.mkdir(parents=True)
-    words = [str(python), "-m", "ipykernel_launcher", "-f", "{connection_file}"]
-    kernel.write_text(json.dumps({"argv": words, "display_name": "first", "language": "python"}))
-    specs = KernelSpecManager(kernel_dirs=[str(kernel.parents[1])], ensure_native_kernel=False)
-    manager = KernelManager(kernel_name="first", kernel_spec_manager=specs)
-    shown: list[str] = []
-    manager.start_kernel(env=env)
-    client = manager.blocking_client()
-    try:
-        client.start_channels()
-        client.wait_for_ready(timeout=TIMEOUT_S)
-        client.execute_interactive(
-            code,
-            timeout=TIMEOUT_S,
-            output_hook=lambda message: shown.append(message["content"].get("text", "")),
-        )
-    finally:
-        client.stop_channels()
-        manager.shutdown_kernel(now=True)
-    return "".join(shown).replace("\r\n", "\n")
+def run_cell(
+    code: str, python: Path, folder: Path, env: dict[str, str]
+) -> tuple[str, list[dict[str, str]]]:
+    """Run a cell in a kernel of this Python; return what the saved notebook has of it.
+
+    That is the text that its processes wrote, and the forms of each result, by MIME type.
+    """
+    file = folder / "first.ipynb"
+    cell = {"cell_type": "code", "source": code, "metadata": {}, "outputs": []}
+    cell |= {"id": "first", "execution_count": None}
+    file.write_text(
+        json.dumps({"cells": [cell], "metadata": {}, "nbformat": 4, "nbformat_minor": 5})
+    )
+    words = [str(python), "-m", "nbconvert", "--to", "notebook", "--inplace", "--execute"]
+    subprocess.run(
+        [*words, f"--ExecutePreprocessor.timeout={TIMEOUT_S}", str(file)], env=env, check=True
+    )
+    (saved,) = json.loads(file.read_text())["cells"]
+    outputs = saved["outputs"]
+    printed = "".join("".join(one["text"]) for one in outputs if "text" in one)
+    results = [one["data"] for one in outputs if "data" in one]
+    return printed, [{kind: "".join(form) for kind, form in one.items()} for one in results]
 
 
+@pytest.mark.timeout(TIMEOUT_S)  # a minute on a quiet core
 def test_first_cell_leaves_the_kernel_as_it_was(made: Path, tmp_path: Path) -> None:
-    """It installs into an environment of its own, and what it prints suits a notebook."""
+    """It installs into an environment of its own, and shows its result as HTML and as text."""
     cell = first_cell("start/12-on-kaggle.md")
     assert cell == first_cell("start/06-on-colab.md")
     wheel = next(Path("dist").glob("tpustarter-*.whl"), None) or REPOSITORY
     own = str(tmp_path / "tpustarter")
     code = cell.replace('"tpustarter"', repr(str(wheel.absolute()))).replace("/tmp/tpustarter", own)
+    code = code.replace(" --html", " host.frameworks jax.every_device --html")
     python = made / "tpu-jupyter/bin/python"
     freeze, env = [str(python), "-m", "pip", "freeze"], environment(tmp_path)
     before = subprocess.run(freeze, capture_output=True, check=True).stdout
 
-    shown = run_cell(f"{code} host.frameworks jax.every_device", python, tmp_path, env)
+    printed, (shown,) = run_cell(code, python, tmp_path, env)
 
     assert before == subprocess.run(freeze, capture_output=True, check=True).stdout
-    assert {"host.frameworks", "jax.every_device"} <= {*shown.split()}, shown
-    assert shown.replace("\n", "").isprintable(), shown
-    assert max(map(len, shown.splitlines())) <= 80, shown
+    assert ("", {"text/html", "text/plain"}) == (printed, shown.keys())
+    for form in shown.values():
+        assert {"host.frameworks", "jax.every_device"} <= {*re.findall(r"[\w.]+", form)}, form
+    assert shown["text/plain"].replace("\n", "").isprintable()
+    assert max(map(len, shown["text/plain"].splitlines())) <= 80, shown["text/plain"]
+
+    gone = code.replace(str(wheel.absolute()), str(tmp_path / "gone.whl"))
+    printed, shown_again = run_cell(gone, python, tmp_path, env)
+
+    assert [] == shown_again  # of the first run neither
+    assert "gone" in printed
 
 
 def test_undo_leaves_nothing(made: Path) -> None:

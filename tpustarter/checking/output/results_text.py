@@ -29,7 +29,7 @@ SECONDS_WIDTH = 8
 MIN_ROOM = 24
 """Narrowest column for the text beside a check id; if it is narrower, the text goes below."""
 _INDENT = " " * 6
-_WORDS: dict[Status, str] = {
+STATUS_WORDS: dict[Status, str] = {
     "fail": "FAIL",
     "error": "ERROR",
     "notrun": "NOT",
@@ -56,8 +56,8 @@ NEVER_TRIED = (
 """The note below a report on several hosts with TPUs, until this has been tried on one."""
 FOLDED_FROM = 4
 """Number of passed claims from which they are folded into one line."""
-LOG_LINES = 12
-"""Maximum lines of a process's output shown below an error; `-v` shows all."""
+LOG_LINES, LOG_COLUMNS = 12, 392
+"""Maximum lines, and their length, of a process's output below an error; `-v` shows all lines."""
 
 
 def render_results(
@@ -72,10 +72,7 @@ def render_results(
         paint: Colours a word according to a status.
     """
     lines: list[str] = []
-    raised = known_causes.rank_causes(run.results, _rank)
-    results = sorted(
-        run.results, key=lambda one: known_causes.make_sort_key(one.id, _rank(one), raised)
-    )
+    results = sort_worst_first(run.results)
     folded, widths = (
         0,
         {
@@ -100,7 +97,7 @@ def render_results(
     if folded:
         lines += wrap(_skips(run), "", hang=_INDENT)
     if verbose and run.hosts:
-        lines += ["", *_hosts(run)]
+        lines += ["", *(row for host in list_hosts(run) for row in wrap(host, "", hang=_INDENT))]
     if verbose and run.stored_programs:
         lines += ["", *wrap(_stored(run.stored_programs), "")]
     lines += ["", *wrap(format_headline(run), "")]
@@ -114,7 +111,8 @@ def _stored(count: int) -> str:
     return f"{programs} compiled by earlier runs; `--fresh` compiles everything anew"
 
 
-def _hosts(run: Run) -> Iterator[str]:
+def list_hosts(run: Run) -> Iterator[str]:
+    """Yield a line about each host of a run on several: its name, versions and devices."""
     for host in run.hosts:
         versions = [
             f"{name} {version}"
@@ -123,9 +121,14 @@ def _hosts(run: Run) -> Iterator[str]:
         ]
         devices = phrases.format_count(host["devices"] or 0, "device")
         facts = ", ".join([f"Python {host['python_version']}", *versions, devices])
-        yield from wrap(
-            f"host {host['host']}  {escape_text(host['name'])}: {facts}", "", hang=_INDENT
-        )
+        yield f"host {host['host']}  {escape_text(host['name'])}: {facts}"
+
+
+def sort_worst_first(results: Iterable[Result]) -> list[Result]:
+    """Return results with the worst first, and each cause directly above its first effect."""
+    results = list(results)
+    raised = known_causes.rank_causes(results, _rank)
+    return sorted(results, key=lambda one: known_causes.make_sort_key(one.id, _rank(one), raised))
 
 
 def _rank(result: Result) -> known_causes.Rank:
@@ -206,13 +209,13 @@ def check_id_width(ids: Iterable[str]) -> int:
 
 
 def _result(result: Result, paint: Paint, width: int, *, verbose: bool) -> Iterator[str]:
-    word = paint(f"{_WORDS[result.status]:<6}", result.status)
+    word = paint(f"{STATUS_WORDS[result.status]:<6}", result.status)
     seconds = f"{result.seconds:.1f} s" if result.seconds >= 0.05 else ""
     yield from _row(word, result.id, escape_text(summarize_result(result)), seconds, width)
     yield from _findings(result) if verbose else _worst(result)
     if result.cause:
         yield from wrap(escape_text(known_causes.format_cause(result.cause)), _INDENT)
-    yield from _log(result, verbose=verbose)
+    yield from (f"{_INDENT}| {line}" for line in list_log_lines(result, verbose=verbose))
     if result.status in ("fail", "error", "warn"):
         step = escape_text(next_step.choose_hint(result))
         yield from wrap(f"{_INDENT}do    {step}", "", hang=_INDENT + " " * 6)
@@ -261,12 +264,15 @@ def _worst(result: Result) -> Iterator[str]:
         yield f"{_INDENT}and {len(others) - 3} more: -v shows them"
 
 
-def _findings(result: Result) -> Iterator[str]:
+def list_other_findings(result: Result) -> list[FindingFields]:
+    """Return a result's findings without the one that `summarize_result` tells."""
     row_finding = _row_finding(result)
-    hints: set[str] = {next_step.choose_hint(result)} if row_finding else set()
-    for finding in merge_same_findings(result.findings):
-        if finding == row_finding:
-            continue
+    return [one for one in merge_same_findings(result.findings) if one != row_finding]
+
+
+def _findings(result: Result) -> Iterator[str]:
+    hints: set[str] = {next_step.choose_hint(result)} if _row_finding(result) else set()
+    for finding in list_other_findings(result):
         line = f"{finding['verdict']:<5} {escape_text(finding_line(finding))}"
         yield from wrap(line, _INDENT, hang=_INDENT * 2)
         if filled := bars.draw_peak_bar(finding.get("share")):
@@ -277,14 +283,14 @@ def _findings(result: Result) -> Iterator[str]:
             yield from wrap(escape_text(hint), _INDENT * 2)
 
 
-def _log(result: Result, *, verbose: bool) -> Iterator[str]:
+def list_log_lines(result: Result, *, verbose: bool) -> list[str]:
+    """Return the lines of a process's output that say why it ended; with `verbose`, all of them."""
     lines = [line for line in result.log.splitlines() if line.strip(" ^~\t")]
     if not verbose:
         lines = _last_words([line for line in lines if not any(noise in line for noise in _NOISE)])
         if result.reason not in ("timeout", "crashed", "protocol"):
             lines = []  # the row already shows the last line of the traceback
-    for line in lines:
-        yield escape_text(f"{_INDENT}| {line}")[:400]
+    return [escape_text(line)[:LOG_COLUMNS] for line in lines]
 
 
 def _last_words(lines: list[str]) -> list[str]:
@@ -374,7 +380,7 @@ def _interrupted(results: list[Result], paint: Paint) -> list[str]:
     if others:
         parts.append(f"{len(others)} not started, {phrases.join_words(others, most=1)}")
     first, *rest = wrap(
-        f"{_WORDS['notrun']:<6}{'; '.join(parts)} (-v names each)", "", hang=_INDENT
+        f"{STATUS_WORDS['notrun']:<6}{'; '.join(parts)} (-v names each)", "", hang=_INDENT
     )
     return [paint(first[:6], "notrun") + first[6:], *rest]
 

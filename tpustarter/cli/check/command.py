@@ -21,6 +21,7 @@ from tpustarter.core.json_values import as_object
 from tpustarter.core.problem import ExitCode, Problem
 from tpustarter.machine import frameworks
 from tpustarter.text import phrases
+from tpustarter.text.invocation import is_in_cell
 from tpustarter.text.terminal import choose_paint, escape_text, format_code, is_notebook_cell, wrap
 
 TYPE_CHECKING = False
@@ -57,8 +58,10 @@ class _ReportFiles(NamedTuple):
                 junit.write_report(run, self.junit)
             if self.html:
                 from tpustarter.checking.output import run_html
+                from tpustarter.checking.results import verdict
 
-                run_html.write_html(run, self.html, verbose=verbose)
+                closing = _next_step(run, verdict.exit_code(run), in_cell=is_in_cell(os.environ))
+                run_html.write_html(run, self.html, verbose=verbose, closing=closing)
         except Problem as problem:
             return problem
         return None
@@ -225,12 +228,16 @@ def _end(selfcheck: MachineCheck, code: ExitCode, *, is_text: bool) -> None:
         click.echo(escape_text(check_end.explain_exit_code(run, code, again)), err=True)
     if why := check_end.format_log_hint(run, selfcheck.logs):
         click.echo(why, err=True)
-    elif (
-        is_read
-        and code == ExitCode.OK
-        and (now := check_end.format_next_step(run, in_cell=in_cell))
-    ):
+    elif is_read and (now := _next_step(run, code, in_cell=in_cell)):
         click.echo(format_code("\n".join([*([] if steps else [""]), *wrap(now)])))
+
+
+def _next_step(run: Run, code: ExitCode, *, in_cell: bool) -> str:
+    """Return the next step after a run that was successful, or else an empty string."""
+    from tpustarter.cli.check import closing_lines
+
+    is_ok = code == ExitCode.OK
+    return closing_lines.format_next_step(run, in_cell=in_cell) if is_ok else ""
 
 
 @contextlib.contextmanager

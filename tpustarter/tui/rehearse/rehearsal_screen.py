@@ -63,8 +63,8 @@ Each line is a program and each column is a TPU. The words are the compiler's an
   device has, `refused` that JAX or the compiler doesn't accept it for this TPU, and `ERROR` that
   there is no answer. `skip` means that it was left out, for example because it is for another
   number of devices than this TPU has, and `..12s` that it has been compiling for 12 seconds.
-* The **arrow keys** choose an answer, and you see what the compiler says about it. **Enter** gives it
-  the whole screen, and a second Enter brings the table back.
+* The **arrow keys** choose an answer, and you see what the compiler says about it. **Enter** gives
+  it the whole screen, and a second Enter brings the table back.
 * **c** compares all programs of your file for the marked TPU, and all TPUs for the marked program.
   **g** shows the compiler's own words. **o** shows what your script printed, and what it passed to
   `jax.jit`.
