@@ -56,8 +56,8 @@ def fetch(results, devices):
 
 def equal_bits(row, other):
     """Return whether two NumPy arrays hold the same bits, those of NaN included."""
-    pair = (np.ascontiguousarray(array).view(np.uint8) for array in (row, other))
-    return np.array_equal(*pair)
+    first, second = (np.ascontiguousarray(array).view(np.uint8) for array in (row, other))
+    return np.array_equal(first, second)
 
 
 def answers(results):
