@@ -35,6 +35,11 @@ def numbers(place):
     ]
 
 
+def complements(place):
+    """Return what `complement` makes of `numbers(place)`, without the empty array."""
+    return numbers(255 - place)[:-1]  # every byte is combined with `place` by exclusive or
+
+
 def joined(shards, shapes):
     """Return the shards of all devices as one array of each shape, without waiting for them."""
     parts = (list(shard) for shard in zip(*shards.values(), strict=True))

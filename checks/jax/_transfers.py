@@ -4,7 +4,6 @@ The rule to know: `np.asarray(x)` caches what it fetched, so each `x` is fetched
 is sent for each repeat. A CPU device may use the memory of a NumPy array instead of copying it.
 """
 
-import math
 import time
 from dataclasses import dataclass, field
 
@@ -68,7 +67,8 @@ def travel(program, like):
     random = np.random.default_rng(0)
     first = random.integers(0, 2**32, like.shape, np.uint32)
     for repeat, flipped in enumerate(random.integers(0, 2**32, REPEATS, np.uint32)):
-        sent = np.bitwise_xor(first, flipped, out=room(like.shape))
+        own = room(first.nbytes).view(np.uint32).reshape(first.shape)
+        sent = np.bitwise_xor(first, flipped, out=own)
         began = time.perf_counter()
         x = send(sent, like.sharding)
         arrived = time.perf_counter()
@@ -90,11 +90,11 @@ def travel(program, like):
     return trips
 
 
-def room(shape):
-    """Return memory for `uint32[d, r, w]`, so aligned that a CPU device needs no copy."""
-    bytes_ = np.empty(4 * math.prod(shape) + 64, np.uint8)
+def room(size):
+    """Return memory for `uint8[size]`, so aligned that a CPU device needs no copy."""
+    bytes_ = np.empty(size + 64, np.uint8)
     start = -bytes_.ctypes.data % 64
-    return bytes_[start : start + 4 * math.prod(shape)].view(np.uint32).reshape(shape)
+    return bytes_[start : start + size]
 
 
 def shares_memory(array, x):

@@ -6,6 +6,7 @@ import numpy as np
 from jax.sharding import Mesh, NamedSharding
 from jax.sharding import PartitionSpec as P
 
+from tpustarter.checks.jax import _collectives
 from tpustarter.checks.jax._shares import differences
 from tpustarter.checks.jax._tally import tally
 
@@ -60,14 +61,13 @@ def run():
     """Compare each shard with NumPy's integers, then what the devices exchanged."""
     devices = jax.local_devices()
     draw = np.random.default_rng(0)
-    x = draw.integers(0, 16, (len(devices), WIDTH, WIDTH))
-    y = draw.integers(-8, 9, (WIDTH, WIDTH))
-    for _, function, (x_shape, y_shape) in programs(devices):
-        x_on_devices = jax.device_put(x.astype(np.float32), x_shape.sharding)
-        y_on_devices = jax.device_put(y.astype(np.float32), y_shape.sharding)
-        shards, totals, lefts = jax.jit(function)(x_on_devices, y_on_devices)
+    x = draw.integers(0, 16, (len(devices), WIDTH, WIDTH)).astype(np.float32)
+    y = draw.integers(-8, 9, (WIDTH, WIDTH)).astype(np.float32)
+    for _, function, arguments in programs(devices):
+        shards, totals, lefts = jax.jit(function)(*_collectives.placed((x, y), arguments))
 
-        expected = (x + np.arange(len(devices))[:, None, None]) @ y
+        shifted = x + np.arange(len(devices), dtype=np.float32)[:, None, None]
+        expected = (shifted.reshape(-1, WIDTH) @ y).reshape(x.shape).astype(np.int64)
         lost = differences(shards, expected, expected, devices)
         yield from tally("JAX-EVERY-SHARE", "devices that computed their shard", lost)
 

@@ -6,7 +6,7 @@ from jax.sharding import Mesh, NamedSharding
 from jax.sharding import PartitionSpec as P
 
 from tpustarter.checks.jax._defaults import with_defaults
-from tpustarter.checks.jax._journeys import SIZES, apart, difference, joined, numbers
+from tpustarter.checks.jax._journeys import SIZES, apart, complements, difference, joined, numbers
 from tpustarter.checks.jax._shares import label
 from tpustarter.checks.jax._tally import tally
 from tpustarter.probe.finding import Finding
@@ -21,9 +21,9 @@ SOURCE = "https://docs.jax.dev/en/latest/_autosummary/jax.copy_to_host_async.htm
 AFTER = ["jax.devices_visible"]
 
 
-def to_device(array, device):
-    """Start to send a NumPy array, or a JAX array on another device, to a device."""
-    return jax.device_put(array, device)
+def to_device(arrays, device):
+    """Start to send one or more NumPy arrays, or JAX arrays on another device, to a device."""
+    return jax.device_put(arrays, device)
 
 
 def to_host(array):
@@ -49,15 +49,16 @@ def programs(devices):
 def run():
     """Send each array alone, then all to all devices at once, then from device to device."""
     devices = jax.local_devices()
-    lost = {label(d): difference(numbers(place), [to_host(to_device(x, d)) for x in numbers(place)])
-            for place, d in enumerate(devices)}  # fmt: skip
+    lost = {}
+    for place, d in enumerate(devices):
+        sent = numbers(place)
+        lost[label(d)] = difference(sent, [to_host(to_device(x, d)) for x in sent])
     yield from tally("JAX-TRANSFER-ALONE", "devices that return each array unchanged", lost)
 
     [(_, function, shapes)] = programs(devices)
-    placed = {d: [to_device(x, d) for x in numbers(place)] for place, d in enumerate(devices)}
+    placed = {d: to_device(numbers(place), d) for place, d in enumerate(devices)}
     turned = fetched(apart(jax.jit(function)(*joined(placed, shapes)), devices))
-    lost = {label(d): difference([~x for x in numbers(place)[:-1]], turned[d])
-            for place, d in enumerate(devices)}  # fmt: skip
+    lost = {label(d): difference(complements(place), turned[d]) for place, d in enumerate(devices)}
     yield from tally("JAX-TRANSFER-MANY", "devices that receive all arrays at once", lost)
 
     if len(devices) == 1:
@@ -66,7 +67,7 @@ def run():
         return
     del turned  # every array of every device twice is enough memory
     ends = dict(zip(devices, devices[1:] + devices[:1], strict=True))
-    moved = fetched({end: [to_device(x, end) for x in placed.pop(d)] for d, end in ends.items()})
+    moved = fetched({end: to_device(placed.pop(d), end) for d, end in ends.items()})
     lost = {label(end): difference(numbers(place), moved[end])
             for place, end in enumerate(ends.values())}  # fmt: skip
     yield from tally("JAX-TRANSFER-DIRECT", "devices that receive another device's arrays", lost)

@@ -42,8 +42,9 @@ def programs(devices):
 def run():
     """Compare with NumPy in float64, and the bits across devices."""
     devices, numbers = jax.local_devices(), _accuracy.arguments()
-    [(_, function, shapes)] = programs(devices)
-    results = jax.device_get(jax.jit(function)(*jax.device_put(numbers, shapes[0].sharding)))
+    [(_, function, _)] = programs(devices)
+    sent = _everywhere.send(numbers, devices)
+    results = _everywhere.fetch(jax.jit(function)(*sent), devices)
     common = _everywhere.answers(results)
     lost = _everywhere.outsiders(results, common, devices)
     yield from tally("JAX-ACCURACY-DEVICES", "devices bit-identical to the majority", lost)

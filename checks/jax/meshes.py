@@ -67,11 +67,11 @@ def run():
     devices = jax.local_devices()
     count = len(devices)
     x, y = np.random.default_rng(0).integers(-8, 9, (2, 2 * count, 2 * count))
-    in_order = np.broadcast_to(np.arange(count), (count, count))
+    expected, in_order = x @ y, np.broadcast_to(np.arange(count), (count, count))
     products, places = {}, {}
     for name, function, arguments in programs(devices):
         actual, gathered = jax.jit(function)(*placed((x, y), arguments))
-        products[f"mesh:{name}"] = wrong_shards(actual, x @ y)
+        products[f"mesh:{name}"] = wrong_shards(actual, expected)
         places[f"mesh:{name}"] = wrong_shards(gathered, in_order)
     yield from tally("JAX-MESH-PRODUCT", "mesh shapes with the exact product", products)
     yield from tally("JAX-MESH-ORDER", "mesh shapes in row-major order", places)

@@ -53,8 +53,8 @@ def run():
     devices, numbers = jax.local_devices(), _reductions.draw()
     for _, function, _ in programs(devices):
         work = jax.jit(function)
-        sent = jax.device_put(numbers, _everywhere.everywhere(devices))
-        results, again = jax.device_get(work(*sent)), jax.device_get(work(*sent))
+        sent = _everywhere.send(numbers, devices)
+        results, again = (_everywhere.fetch(work(*sent), devices) for _ in range(2))
     common, expected = _everywhere.answers(results), _reductions.expected(*numbers)
     lost = {
         f"operation:{name}": _reductions.difference(common[name], expected[name])

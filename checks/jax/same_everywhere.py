@@ -69,8 +69,10 @@ def odd_ones(rows, devices):
     common, count = collections.Counter(sums).most_common(1)[0]
     usual, lost = rows[sums.index(common)], {}
     for device, checksum, row in zip(devices, sums, rows, strict=True):
-        bits = np.count_nonzero(row.view(np.uint32) != usual.view(np.uint32))
-        lost[label(device)] = f"{bits} of {row.size} numbers differ" if checksum != common else ""
+        lost[label(device)] = ""
+        if checksum != common:
+            bits = np.count_nonzero(row.view(np.uint32) != usual.view(np.uint32))
+            lost[label(device)] = f"{bits} of {row.size} numbers differ"
         if count * 2 <= len(devices) and len(devices) > 1:
             lost[label(device)] = f"checksum {checksum:08x}, and no majority"
     return common, lost

@@ -79,9 +79,11 @@ def test_a_wrong_path_between_two_devices_is_named(monkeypatch: pytest.MonkeyPat
     module = check("host_transfers")
     honest = module.to_device
 
-    def to_device(array: Any, device: Any) -> jax.Array:
-        on_device = isinstance(array, jax.Array)
-        return honest(~np.asarray(array) if on_device and device.id == 3 else array, device)
+    def turn(array: Any) -> Any:
+        return ~np.asarray(array) if isinstance(array, jax.Array) else array
+
+    def to_device(arrays: Any, device: Any) -> Any:
+        return honest(jax.tree.map(turn, arrays) if device.id == 3 else arrays, device)
 
     monkeypatch.setattr(module, "to_device", to_device)
     [(code, entity, text)] = named("host_transfers")

@@ -295,7 +295,7 @@ def test_the_fingerprint_changes_with_every_bit_and_place() -> None:
 def test_memory_shared_by_numpy_and_device_is_detected() -> None:
     """A CPU device uses the memory of an array that begins where it can."""
     transfers = check("_transfers")
-    array = transfers.room((1, 8, 128))
+    array = transfers.room(8 * 128 * 4).view(np.uint32).reshape(1, 8, 128)
     array[:] = 1
     device = jax.local_devices()[0]
 

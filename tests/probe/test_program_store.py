@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -197,6 +198,52 @@ def test_rebuilt_library_has_own_programs(tmp_path: Path, monkeypatch: pytest.Mo
     library.write_bytes(b"other")
 
     assert before != ProgramStore(tmp_path).folder
+
+
+REFUSAL = b"E0000 cpu_aot_loader.cc:195] Loading XLA:CPU AOT result. Target machine feature ..."
+
+
+@pytest.mark.parametrize(
+    ("written", "event", "stored"),
+    [
+        (b"", "/jax/compilation_cache/cache_hits", PROGRAMS),
+        (REFUSAL, "/jax/compilation_cache/cache_hits", {}),
+        (b"", "/jax/compilation_cache/cache_misses", {}),
+    ],
+    ids=["silent", "refusal", "not loaded"],
+)
+def test_only_silently_loaded_programs_are_stored(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    *,
+    capfd: pytest.CaptureFixture[str],
+    written: bytes,
+    event: str,
+    stored: dict[str, bytes],
+) -> None:
+    """A fake JAX writes to stderr when it compiles the same program for the second time."""
+    listeners: list[Callable[[str], None]] = []
+    compiled: list[object] = []
+
+    def compile_program() -> None:
+        compiled.append(None)
+        if len(compiled) == 2:
+            listeners[0](event)
+            os.write(2, written)
+
+    lowered = SimpleNamespace(lower=lambda _: SimpleNamespace(compile=compile_program))
+    monitoring = SimpleNamespace(register_event_listener=listeners.append)
+    jax = SimpleNamespace(jit=lambda _: lowered, monitoring=monitoring)
+    monkeypatch.setitem(sys.modules, "jax", jax)
+    monkeypatch.setenv("JAX_COMPILATION_CACHE_DIR", str(tmp_path / "run"))
+    run = RunPrograms(tmp_path / "store")
+    for name, data in PROGRAMS.items():
+        (tmp_path / "run" / name).write_bytes(data)
+    run.store()
+    ProgramStore(tmp_path / "store").copy_to(tmp_path / "loaded")
+
+    assert stored == read(tmp_path / "loaded")
+    assert "" == capfd.readouterr().err
 
 
 def test_unusable_store_costs_nothing(store: ProgramStore, tmp_path: Path) -> None:
