@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import builtins
 import os
 import re
+import symtable
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -358,3 +361,25 @@ def test_rehearsal_in_a_lesson_names_its_setup(lesson: Lesson) -> None:
 
     if "tpustarter rehearse " in text:
         assert re.search(r"setup rehearse|/?1[56]-(?:the-tpu-compiler|try-a-tpu)", text)
+
+
+def _list_names(table: symtable.SymbolTable) -> Iterator[str]:
+    is_module = table.get_type() == "module"
+    for symbol in table.get_symbols():
+        if symbol.is_referenced() and (is_module or symbol.is_global()):
+            yield symbol.get_name()
+    for child in table.get_children():
+        yield from _list_names(child)
+
+
+@pytest.mark.parametrize("lesson", content.read_lessons(), ids=lambda lesson: lesson.id)
+def test_answer_defines_names_of_its_task(lesson: Lesson) -> None:
+    """`--run` runs the answer of a task and not the task, so names of the task are not there."""
+    known, unknown = {*dir(builtins), "__file__", "__name__"}, list[str]()
+    for block in list_blocks(lesson):
+        table = symtable.symtable(block.expected_code, block.id, "exec")
+        known |= {one.get_name() for one in table.get_symbols() if one.is_assigned()}
+        known |= {one.get_name() for one in table.get_symbols() if one.is_imported()}
+        unknown += [f"{block.id}: {name}" for name in _list_names(table) if name not in known]
+
+    assert [] == unknown
