@@ -74,11 +74,12 @@ def failing(**more: object) -> Run:
 
 def test_problems_are_shown_and_all_checks_folded() -> None:
     """A failure is read without a click, with its step; each check has its row below."""
-    run = failing()
+    run = failing(hint="run `tpustarter check b`")
     found = Elements(run_html.render_html(run))
     shown, folded = found.texts[False], found.texts[True]
 
     assert [] == found.open
+    assert "do: run tpustarter check b" in folded
     assert shown.strip().startswith(format_headline(run))
     for words in ("jax.sum", "bad sum", "run tpustarter check a", "jax.killed", "jax.slow"):
         assert words in shown

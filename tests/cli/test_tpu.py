@@ -328,11 +328,13 @@ def test_yes_pays_for_nothing_unknown(cloud: FakeCloud) -> None:
     trc_grant.save_grant(Grant((GrantAllowance("v6e", 8, "spot", ZONE),)))
     cloud.unreachable = [ZONE]
     unknown = run(*BERT, "--spot", "--yes", "--no-wait")
+    cloud.unreachable, cloud.faults["ListNodes"] = [], [Fault(7, "Permission denied")]
+    denied = run(*BERT, "--spot", "--yes", "--no-wait")
     sent = [*cloud.called("CreateQueuedResource")]
     cloud.unreachable = ["us-west4-a"]
     known = run(*BERT, "--spot", "--yes", "--no-wait")
 
-    assert ExitCode.USAGE == problem_of(unknown).code
+    assert ExitCode.USAGE == problem_of(unknown).code == problem_of(denied).code
     assert [] == sent
     assert 0 == known.exit_code, known.exception
     assert 1 == len(cloud.called("CreateQueuedResource"))

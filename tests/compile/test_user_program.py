@@ -39,7 +39,7 @@ UNUSABLE = {
     # name of the file: words of the error
     "syntax_error": "syntax_error.py:5: SyntaxError: invalid syntax",
     "raises_when_loaded": "raises_when_loaded.py:3: FileNotFoundError: no data\\x1b[31m "
-    "(a line outside of every function led there; what stands below",
+    "(a line outside of every function led there; what is below",
     "imports_what_is_missing": "No module named 'a_package_that_is_not_there'",
     "exits_when_loaded": "SystemExit: 3",
     "dies_when_loaded": "the process was ended by SIGKILL",

@@ -144,6 +144,8 @@ def test_newest_program_of_ended_process_is_dropped(
 
     assert PROGRAMS == read(folder)
     assert 2 == len(list(store.folder.iterdir()))
+    RunPrograms(tmp_path / "store")
+    assert PROGRAMS == read(folder), "copies are not what JAX was writing"
 
 
 INTERRUPTED = """

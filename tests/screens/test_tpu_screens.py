@@ -91,7 +91,7 @@ def test_waiting_request_survives_leaving_screen(cloud: FakeCloud, tmp_path: Pat
         async with app_of(cloud, tmp_path) as pilot:
             seen = await press(pilot, "u")
             assert "bert  v6e-8 spot in us-central1-b" in seen
-            assert "0 s\n   WAITING_FOR_RESOURCES  The request stands" in seen
+            assert "0 s\n   WAITING_FOR_RESOURCES  The request is" in seen
             assert "The request is in the queue" in seen
             assert "None of this is billed for chips now." in seen
 

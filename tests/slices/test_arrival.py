@@ -51,7 +51,7 @@ def connect(port: int) -> socket.socket | None:
     return None
 
 
-def ignore(members: dict[int, Any], seconds: float) -> tuple[int, ...]:
+def ignore(roster: Roster, seconds: float) -> tuple[int, ...]:
     """Show nothing while host 0 waits, and know nothing of the others."""
     return ()
 
@@ -72,7 +72,7 @@ def test_every_host_gets_the_answer() -> None:
 
     assert ["refused"] == [failure.reason for failure in failures]
     assert roster.is_complete
-    assert answers == [{"goes_on": True, "code": 0, "missing": []}]
+    assert answers == [{"goes_on": True, "code": 0, "missing": [], "headline": ""}]
 
 
 def test_error_on_host_0_ends_all_hosts() -> None:
@@ -207,21 +207,27 @@ def test_slow_peer_holds_no_port(sent: bytes, monkeypatch: pytest.MonkeyPatch) -
 @pytest.mark.parametrize("changes", [{"host": 2}, {"host": 0}, {"host": -1}, {"hosts": 3}])
 def test_stranger_is_refused_and_ends_no_wait(changes: dict[str, int]) -> None:
     """Host 0 reports it, and goes on waiting for host 1."""
-    port, refused = free_port(), list[Any]()
+    port, refused, shown = free_port(), list[Any](), list[int]()
+
+    def show(roster: Roster, seconds: float) -> tuple[int, ...]:
+        shown.append(len(roster.strangers))
+        return ()
 
     def arrive_first() -> None:
         for name in ("one", "other", "third"):
             sent = {**facts(1, name=name), **changes}
             refused.append(arrival.send_host_facts(place(1, port), sent, 60, lambda _: None))
+        until(lambda: 2 in shown, "host 0 to show both")
         arrival.send_host_facts(place(1, port), facts(1), 60, lambda _: None)
 
     arriving = threading.Thread(target=arrive_first)
     arriving.start()
-    with arrival.receive_host_facts(place(0, port), facts(0), HANG_S, ignore) as roster:
+    with arrival.receive_host_facts(place(0, port), facts(0), HANG_S, show) as roster:
         roster.close(goes_on=False, code=1)
     arriving.join(HANG_S)
 
     assert [arrival.REFUSAL] * 3 == refused
+    assert 2 in shown
     assert not roster.missing
     assert ["one", "other"] == [one["name"] for one in roster.strangers]
     assert not roster.is_complete

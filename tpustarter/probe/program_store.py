@@ -61,7 +61,10 @@ class ProgramStore:
         return True
 
     def copy_to(self, folder: Path) -> None:
-        """Copy the undamaged programs to a folder, and remove the others from the store."""
+        """Copy the undamaged programs to a folder, and remove the others from the store.
+
+        None of the copies is newer than a program that JAX writes there.
+        """
         with contextlib.suppress(OSError):
             folder.mkdir(parents=True, exist_ok=True)
             for path in list(self.folder.iterdir()):
@@ -69,6 +72,7 @@ class ProgramStore:
                 data = _read(path)
                 if name and data is not None and digest == _digest(name, data):
                     (folder / name).write_bytes(data)
+                    os.utime(folder / name, (0, 0))
                 else:
                     path.unlink()
 
@@ -111,17 +115,22 @@ class RunPrograms:
         """Copy the stored programs to the folder; JAX need not be imported yet."""
         self._store = ProgramStore(root, group)
         self._loaded = 0
+        """Programs loaded since they were last counted."""
         self._folder = Path(os.environ["JAX_COMPILATION_CACHE_DIR"])
         if self._folder.exists():  # an earlier process of this run has copied them
             self.remove_newest()
         else:
             self._store.copy_to(self._folder)
+        self._left = len([*self._folder.glob(PROGRAM)])
+        """Programs that were there at the start, and were not loaded yet."""
 
     def remove_newest(self) -> None:
         """Remove the newest program, since JAX may have been stopped after writing part of it."""
         with contextlib.suppress(OSError, ValueError):
             programs = self._folder.glob(PROGRAM)
-            max(programs, key=lambda path: path.stat().st_mtime_ns).unlink()
+            newest = max(programs, key=lambda path: path.stat().st_mtime_ns)
+            if newest.stat().st_mtime_ns:  # no copy from the store
+                newest.unlink()
 
     def store(self) -> None:
         """Store the programs that this process compiled, if this JAX can load them silently."""
@@ -140,10 +149,12 @@ class RunPrograms:
         sys.meta_path.insert(0, _MonitoringFinder(self._count))
 
     def _count(self, event: str, **_: object) -> None:
-        self._loaded += event == _HIT
+        if event == _HIT and self._left:  # later hits are programs that this process compiled
+            self._left -= 1
+            self._loaded += 1
 
     def take_count(self) -> int:
-        """Return the number of programs loaded from the cache since the last call."""
+        """Return the number of an earlier process' programs loaded since the last call."""
         count, self._loaded = self._loaded, 0
         return count
 
@@ -161,7 +172,8 @@ class CompilationCache(RunPrograms):
 
     def store(self) -> None:
         """Store the programs that this process compiled, whatever the last check allowed."""
-        self.enable(enabled=True)
+        with contextlib.suppress(Exception):  # another JAX
+            self.enable(enabled=True)
         super().store()
 
     def enable(self, *, enabled: bool) -> None:

@@ -87,6 +87,8 @@ class SliceResults:
                 missing = [str(host) for host in event["missing"]]
                 hosts = phrases.choose_plural(len(missing), "host", "hosts")
                 self.progress = f"waiting for {hosts} {phrases.join_words(missing)}"
+                if refused := event.get("refused"):
+                    self.progress += f"; {refused} refused, whose number is taken or wrong"
                 yield from self.waiting()
             case "arrived":
                 self.progress = ""

@@ -142,13 +142,18 @@ def _urgent_row(result: Result, *, verbose: bool) -> str:
     lines = [summarize_result(result)]
     if result.cause:
         lines.append(known_causes.format_cause(result.cause))
-    if result.status != "notrun":
-        lines.append(f"do: {next_step.choose_hint(result)}")
+    hint = "" if result.status == "notrun" else next_step.choose_hint(result)
+    if hint:
+        lines.append(f"do: {hint}")
     if result.lesson:
         lines.append(f"read: `tpustarter learn {result.lesson}`")
     content = "<br>".join(map(_text, lines))
-    found = [f"{one['verdict']}: {finding_line(one)}" for one in list_other_findings(result)]
-    title = phrases.format_count(len(found), "more finding")
+    found: list[str] = []
+    for one in list_other_findings(result):
+        found.append(f"{one['verdict']}: {finding_line(one)}")
+        if one["verdict"] != "ok" and one["hint"] not in (None, "", hint):
+            found.append(f"do: {one['hint']}")
+    title = phrases.format_count(len(list_other_findings(result)), "more finding")
     content += _folded(title, "<br>".join(map(_text, found)))
     log = html.escape("\n".join(list_log_lines(result, verbose=verbose)), quote=False)
     pre = _element("pre", log, f"white-space: pre-wrap; {_MONOSPACE}; font-size: 85%")

@@ -272,8 +272,9 @@ def create_command(**typed: Any) -> None:  # with the options' types
         bill = "The grant covers its chips" if is_free else "The grant may not cover its chips"
     # --yes never pays for a TPU that the grant does not cover, or may not.
     accepts_yes = is_free or not (grant or options.outside_grant)
+    option = "--yes" if accepts_yes else ""
     question = f"{bill}. To ask for it, type `{name}`"
-    require_typed_text(question, name, "--yes" * accepts_yes, yes=options.yes and accepts_yes)
+    require_typed_text(question, name, option, yes=options.yes and accepts_yes)
     _ask(client, project, requests, options)
 
 

@@ -333,11 +333,12 @@ class TpuJob:
         found: list[tuple[str, int, WorkerJobState]] = []
         errors: dict[Worker, CallError] = {}
         task = worker_calls.call_once(self._fields("status"))
-        for one in self._frames(task, errors):
-            if one.frame.event == "job":
-                state = parse_state(one.worker, one.frame.fields)
-                if job_records.is_job_id(state.job):
-                    found.append((state.job, self._number(one.worker), state))
+        with contextlib.closing(self._frames(task, errors)) as frames:
+            for one in frames:
+                if one.frame.event == "job":
+                    state = parse_state(one.worker, one.frame.fields)
+                    if job_records.is_job_id(state.job):
+                        found.append((state.job, self._number(one.worker), state))
         found.sort(key=lambda row: row[:2])
         return [state for _, _, state in found], errors
 
@@ -345,14 +346,15 @@ class TpuJob:
         """Fetch the files that match patterns into one folder per worker; raises Problem."""
         errors: dict[Worker, CallError] = {}
         task = FetchTask(self._fields("fetch", patterns=list(patterns)), target)
-        for one in self._frames(task, errors):
-            fields = one.frame.fields
-            yield FetchedFile(
-                one.worker.label,
-                Path(str(fields["target"])),
-                int(str(fields["bytes"])),
-                str(fields["sha256"]),
-            )
+        with contextlib.closing(self._frames(task, errors)) as frames:
+            for one in frames:
+                fields = one.frame.fields
+                yield FetchedFile(
+                    one.worker.label,
+                    Path(str(fields["target"])),
+                    int(str(fields["bytes"])),
+                    str(fields["sha256"]),
+                )
         what = f"the results of `{self.record.id}` could not be fetched from every worker"
         worker_calls.raise_for_workers(errors, what, None)
 

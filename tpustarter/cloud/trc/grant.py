@@ -17,6 +17,8 @@ from msgspec import Meta
 
 from tpustarter.cloud.api import resource_states
 from tpustarter.cloud.api.api_client import ProjectClient
+from tpustarter.cloud.api.cloud_client import ONE_API
+from tpustarter.cloud.api.errors import CloudProblem
 from tpustarter.cloud.api.resources import Tier, list_unreachable
 from tpustarter.cloud.billing import chips
 from tpustarter.cloud.billing.chips import Resource
@@ -148,8 +150,13 @@ def judge_request(
 
 
 def fetch_tpus_in_use(client: ProjectClient, zones: Sequence[str]) -> list[Resource] | None:
-    """Return the TPUs that may use a grant's chips, or None if a zone was out of Google's reach."""
-    queued, nodes = client.of("cloud-tpu").resources()
+    """Return the TPUs that may use a grant's chips, or None if Google did not say for a zone."""
+    try:
+        queued, nodes = client.of("cloud-tpu").resources()
+    except CloudProblem as problem:
+        if problem.kind not in ONE_API:
+            raise
+        return None
     silent = list_unreachable(queued, nodes)
     is_whole = not any(zone.startswith(silent) for zone in zones)
     return [*queued.items, *nodes.items] if is_whole else None

@@ -34,14 +34,19 @@ READ_S = 10.0
 ANSWER_S = 3600.0
 """Seconds that a host's connection waits for the answer; host 0 sends it far earlier."""
 
-Waiting = Callable[[dict[int, ArrivalFacts], float], Collection[int]]
-"""Called once a second with the hosts that have arrived and the seconds so far; returns the hosts
-known not to come.
+Waiting = Callable[["Roster", float], Collection[int]]
+"""Called once a second with those that have arrived and the seconds so far; returns the hosts known
+not to come.
 """
 Failing = Callable[["ArrivalFailed"], None]
 """Called with the reason why host 0 could not be reached, whenever that changes."""
 
-REFUSAL: ArrivalAnswer = {"goes_on": False, "code": INCONCLUSIVE, "missing": []}
+REFUSAL: ArrivalAnswer = {
+    "goes_on": False,
+    "code": INCONCLUSIVE,
+    "missing": [],
+    "headline": "refused by host 0: another host has this number, or another number of hosts",
+}
 """The answer to a stranger, for which no other host waits."""
 
 
@@ -105,7 +110,7 @@ class Roster:
                 if passed_s >= timeout_s:
                     return
                 self._changed.wait(min(TICK_S, timeout_s - passed_s))
-                self.unreachable |= {*waiting(dict(self.members), time.monotonic() - began)}
+                self.unreachable |= {*waiting(self, time.monotonic() - began)}
 
     @property
     def is_complete(self) -> bool:
@@ -119,7 +124,12 @@ class Roster:
     def close(self, *, goes_on: bool, code: int) -> None:
         """Send the answer to all waiting hosts."""
         with self._changed:
-            self._answer = {"goes_on": goes_on, "code": code, "missing": self.missing}
+            self._answer = {
+                "goes_on": goes_on,
+                "code": code,
+                "missing": self.missing,
+                "headline": "",
+            }
             self._changed.notify_all()
 
     def wait_for_answer(self, timeout_s: float) -> ArrivalAnswer | None:
@@ -182,9 +192,13 @@ class _Handler(http.server.BaseHTTPRequestHandler):
     def setup(self) -> None:
         super().setup()
         # The library's own timeout begins anew with every byte.
-        self._deadline = threading.Timer(READ_S, self.connection.shutdown, [socket.SHUT_RD])
+        self._deadline = threading.Timer(READ_S, self._stop_reading)
         self._deadline.daemon = True
         self._deadline.start()
+
+    def _stop_reading(self) -> None:
+        with contextlib.suppress(OSError):  # the peer has gone
+            self.connection.shutdown(socket.SHUT_RD)
 
     def finish(self) -> None:
         self._deadline.cancel()

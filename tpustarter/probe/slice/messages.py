@@ -89,6 +89,8 @@ class ArrivalAnswer(TypedDict):
     goes_on: bool
     code: int
     missing: list[int]
+    headline: str
+    """Why this host is refused, if it is."""
 
 
 class GivenHostPosition(TypedDict, total=False):
@@ -161,6 +163,8 @@ class ArrivingEvent(HostField):
 
     event: Literal["arriving"]
     missing: list[int]
+    refused: int
+    """Hosts with a taken or invalid number, or with another number of hosts."""
     seconds: float
 
 

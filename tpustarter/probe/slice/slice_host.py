@@ -133,7 +133,7 @@ def _follow(
         return INCONCLUSIVE
     emit({"event": "arrived", "missing": answer["missing"]})
     if not answer["goes_on"]:
-        emit({"event": "followed", "code": answer["code"], "headline": ""})
+        emit({"event": "followed", "code": answer["code"], "headline": answer["headline"]})
         return answer["code"]
     message_store.connect_to_other_hosts(place, wait_s)
     message = run_received_checks(place, emit, run_check)
@@ -153,10 +153,11 @@ def _lead(
 ) -> int:
     global _leader  # noqa: PLW0603  the verdict comes with a later command
 
-    def waiting(members: dict[int, ArrivalFacts], seconds: float) -> Collection[int]:
-        missing = [number for number in range(place.hosts) if number not in members]
-        if missing:
-            emit({"event": "arriving", "missing": missing, "seconds": round(seconds, 1)})
+    def waiting(roster: arrival.Roster, seconds: float) -> Collection[int]:
+        if missing := roster.missing:
+            refused = len(roster.strangers)
+            told_s = round(seconds, 1)
+            emit({"event": "arriving", "missing": missing, "refused": refused, "seconds": told_s})
         return read_unreachable()
 
     checks = command["checks"]

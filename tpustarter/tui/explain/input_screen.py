@@ -16,8 +16,8 @@ from tpustarter.tui.kit.page import Page
 from tpustarter.tui.kit.text_layout import style_sentence
 
 ASKING = (
-    "Paste what your program wrote, all of it if you can: the line that gives a cause away often "
-    "is often far above the last one. Or type the path of a log, as in `~/train.log`."
+    "Paste what your program wrote, all of it if you can: the line that gives a cause away is "
+    "often far above the last one. Or type the path of a log, as in `~/train.log`."
 )
 NOTHING_YET = "Paste an error first, or type the path of a log."
 
