@@ -19,7 +19,7 @@ from collections.abc import Callable, Collection
 from typing import TypeGuard
 
 from tpustarter.probe.slice.host_position import HostPosition
-from tpustarter.probe.slice.messages import ArrivalAnswer, ArrivalFacts
+from tpustarter.probe.slice.messages import ArrivalAnswer, ArrivalFacts, ArrivingEvent
 from tpustarter.probe.slice.shared_checks import INCONCLUSIVE
 
 PATH = "/tpustarter/arrive"
@@ -111,6 +111,15 @@ class Roster:
                     return
                 self._changed.wait(min(TICK_S, timeout_s - passed_s))
                 self.unreachable |= {*waiting(self, time.monotonic() - began)}
+
+    def describe_wait(self, seconds: float) -> ArrivingEvent:
+        """Return the event that tells what is awaited after so many seconds."""
+        return {
+            "event": "arriving",
+            "missing": self.missing,
+            "refused": len(self.strangers),
+            "seconds": round(seconds, 1),
+        }
 
     @property
     def is_complete(self) -> bool:

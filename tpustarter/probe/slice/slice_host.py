@@ -154,10 +154,8 @@ def _lead(
     global _leader  # noqa: PLW0603  the verdict comes with a later command
 
     def waiting(roster: arrival.Roster, seconds: float) -> Collection[int]:
-        if missing := roster.missing:
-            refused = len(roster.strangers)
-            told_s = round(seconds, 1)
-            emit({"event": "arriving", "missing": missing, "refused": refused, "seconds": told_s})
+        if roster.missing:
+            emit(roster.describe_wait(seconds))
         return read_unreachable()
 
     checks = command["checks"]
