@@ -263,8 +263,9 @@ def test_chips_in_use_are_counted_before_the_name(cloud: FakeCloud, tmp_path: Pa
 
             await press(pilot, "escape")
             cloud.faults["ListNodes"] = [Fault(7, "Permission denied")]
-            await press(pilot, "enter")
-            assert isinstance(pilot.app.screen, NoticeSheet)
+            seen = text_of(await press(pilot, "enter"))
+            assert "How many chips are in use is not known" in seen
+            assert isinstance(pilot.app.screen, ConfirmName)
             await press(pilot, "escape")
             assert isinstance(pilot.app.screen, CreateTpuScreen)
             assert [] == cloud.called("CreateQueuedResource")
