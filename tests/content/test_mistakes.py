@@ -30,7 +30,7 @@ PROGRAMS = {
     "from json import laods": "holds no such name",
     "import json\njson.laods": "no attribute of that name",
     "{}['lr']": "no such key",
-    "def f(x): pass\nf()": "other arguments than it takes",
+    "def f(x): pass\nf()": "arguments that it does not take",
     "len(None)": "should be a value is None",
     "1 / 0": "divided by zero",
     "open('no-such-file')": "does not lead to what the program expects",

@@ -172,7 +172,7 @@ def test_harmless_line_hides_no_failure(log: str, code: int, failure: str, exit_
     ("name", "lesson", "mistake"),
     [
         ("torch-load-xla-file", "pytorch/save-and-load", "has not imported torch_xla"),
-        ("torch-conv-input-not-on-xla", "pytorch/first-tensors", "another device"),
+        ("torch-conv-input-not-on-xla", "pytorch/first-tensors", "device or dtype differs"),
         ("torch-model-not-on-xla", "pytorch/first-tensors", "the other way round"),
         ("torch-old-compile-backend", "pytorch/old-names", "has been removed"),
     ],

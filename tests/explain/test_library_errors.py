@@ -345,7 +345,7 @@ def test_replaceable_python_or_shim_is_not_started(
             "JAX_PLATFORMS=tpu,cpu /v/bin/python -c 1",
             "In the Python of this program, run `JAX_PLATFORMS=tpu,cpu python -c 1`.",
         ),
-        ("Nothing has to be done.", "Nothing has to be done.", "Nothing has to be done."),
+        ("No action is needed.", "No action is needed.", "No action is needed."),
     ],
 )
 def test_command_acts_on_named_python_only(fix: str, named: str, unnamed: str) -> None:
