@@ -21,7 +21,6 @@ from collections.abc import Callable
 from importlib.machinery import ModuleSpec
 from pathlib import Path
 from types import ModuleType
-from typing import Any
 
 MAX_BYTES = 256 * 1024 * 1024
 """Largest size of the store; beyond it, the programs stored first are removed."""
@@ -208,7 +207,7 @@ class _MonitoringFinder:
         return spec
 
 
-def loads_silently(jax: Any) -> bool:  # the module, which only the Python under test has
+def loads_silently(jax: ModuleType) -> bool:
     """Compile a program, load it from the cache, and return whether that wrote nothing to stderr.
 
     Called when a process ends, because what other threads write meanwhile is lost.
@@ -233,9 +232,9 @@ def loads_silently(jax: Any) -> bool:  # the module, which only the Python under
         return _HIT in events and written.tell() == 0
 
 
-def _compile_trial(jax: Any) -> None:
+def _compile_trial(jax: ModuleType) -> None:
     # JAX does not look into its cache for a function that it has compiled before.
-    def trial(x: Any) -> Any:
+    def trial(x: float) -> float:
         return x * 3 + 1
 
     jax.jit(trial).lower(1.0).compile()
