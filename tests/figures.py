@@ -51,12 +51,12 @@ def caption_of(figure: Figure) -> str:
 
 
 def mark_of(figure: Figure) -> str:
-    """Return what an SVG drawn by hand says of the text that it was drawn for."""
+    """Return the mark of a hand-drawn SVG: a hash of the text that it was drawn for."""
     return f"text {hashlib.sha256(figure.text.encode()).hexdigest()[:8]}"
 
 
 def problems(lessons: list[Lesson], folder: Path) -> list[str]:
-    """Return what is wrong with the figures of these lessons, or with their SVGs in a folder."""
+    """Return the mistakes in the figures of these lessons and in their SVGs in a folder."""
     found: list[str] = []
     seen: dict[str, str] = {}
     for lesson in lessons:
@@ -78,7 +78,7 @@ def problems(lessons: list[Lesson], folder: Path) -> list[str]:
 
 
 def _wrong_text(figure: Figure) -> Iterator[str]:
-    """Yield what the lesson says wrong."""
+    """Yield the mistakes in the lesson's text of a figure."""
     if not name_of(figure):
         yield f"found `{figure.file}`, expected ../figures/NAME.svg, a name such as `two-hosts`"
     if not _SENTENCE.fullmatch(caption_of(figure)) or caption_of(figure).count(" ") < 3:
@@ -92,7 +92,7 @@ def _wrong_text(figure: Figure) -> Iterator[str]:
 
 
 def _wrong_screenshot(figure: Figure, folder: Path) -> Iterator[str]:
-    """Yield why the PNG is not the one of this figure."""
+    """Yield the reason why the PNG isn't the one of this figure."""
     path = folder / f"{name_of(figure)}.png"
     if not path.is_file():
         yield f"{path.name} is missing: take it again"
@@ -101,7 +101,7 @@ def _wrong_screenshot(figure: Figure, folder: Path) -> Iterator[str]:
 
 
 def _wrong_svg(figure: Figure, folder: Path) -> Iterator[str]:
-    """Yield why the SVG is not the one of this figure."""
+    """Yield the reason why the SVG isn't the one of this figure."""
     path = folder / f"{name_of(figure)}.svg"
     if not path.is_file():
         yield f"{path.name} is missing: run tests/figures.py"
@@ -139,7 +139,7 @@ def write(lessons: list[Lesson], folder: Path) -> list[str]:
 
 
 def main() -> int:
-    """Draw what is out of date, then say what is wrong."""
+    """Draw the figures that are out of date, then print the remaining mistakes."""
     lessons = content.read_lessons()
     folder = locations.content_folder("lessons") / FOLDER
     if "--check" not in sys.argv[1:]:

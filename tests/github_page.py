@@ -86,7 +86,7 @@ def page(lesson: Lesson, figure: str = "") -> str:
 
 
 def _cell(value: Any) -> str:
-    """Return what GitHub puts into the table above a file for a value of its header."""
+    """Return the HTML with which GitHub shows one value of a file's header in its table."""
     if isinstance(value, dict):
         return ", ".join(f"{escape(str(key))}: {_cell(one)}" for key, one in value.items())
     return ", ".join(map(_cell, value)) if isinstance(value, list) else escape(str(value))
@@ -106,7 +106,7 @@ def photograph(address: str, picture: Path, scheme: str, height: int = FIGURE_HE
 
 
 def height_of(address: str) -> int:
-    """Return how high a page is, in pixels."""
+    """Return the height of a page in pixels."""
     shown = _browse(address, "light", "--dump-dom", f"--window-size={WIDTH},{FIGURE_HEIGHT}")
     found = re.search(r'data-height="(\d+)"', shown)
     return min(int(found[1]), MOST_HEIGHT) if found else FIGURE_HEIGHT

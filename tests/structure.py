@@ -1,4 +1,4 @@
-"""How the program is layered, and how its code is cut and written, in figures.
+"""Report the layers of the program and the statistics of its code.
 
 `python tests/structure.py [FOLDER]` prints both, of this program or of any other package.
 The order of layers is what the map in the package's `__init__.py` says; `tests/rules` proves that
@@ -211,7 +211,7 @@ def docstrings(package: Path) -> list[str]:
 
 
 def loose_ends(package: Path) -> dict[str, int]:
-    """Return how often types and the formatter are got round."""
+    """Return the number of times that the code bypasses types or the formatter."""
     nodes = (node for tree in trees(package) for node in ast.walk(tree))
     names = Counter(node.id for node in nodes if isinstance(node, ast.Name))
     skips = sum(path.read_text(encoding="utf-8").count(SKIP) for path in python_files(package))
@@ -231,7 +231,7 @@ def layers_report(package: Path) -> Iterator[str]:
 
 
 def sizes_report(package: Path) -> Iterator[str]:
-    """Yield how the code is cut into folders and modules."""
+    """Yield the statistics of folders and modules."""
     inside, lengths = folders(package), sizes(package)
     lengths = {module: lines for module, lines in lengths.items() if lines > 1}
     largest = sorted(lengths, key=lambda module: -lengths[module])[:5]
@@ -256,7 +256,7 @@ def sizes_report(package: Path) -> Iterator[str]:
 
 
 def writing_report(package: Path) -> Iterator[str]:
-    """Yield how the code names, documents and types what it has."""
+    """Yield the statistics of names, docstrings and types."""
     shared = repeated_classes(package)
     named = ", ".join(f"{name} {count}" for name, count in shared.items())
     yield f"names of classes that exist twice or more: {len(shared)}" + f" ({named})" * bool(named)

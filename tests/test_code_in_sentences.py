@@ -23,7 +23,7 @@ class Tty(io.StringIO):
     """A stream that says it is a terminal."""
 
     def isatty(self) -> bool:
-        """Say so."""
+        """Return True, as a terminal does."""
         return True
 
 
@@ -74,7 +74,7 @@ def test_an_error_on_a_terminal(no_color: str | None) -> None:
 
 @pytest.mark.parametrize("columns", [60, 80])
 def test_a_command_goes_on_behind_a_backslash(columns: int, tmp_path: Path) -> None:
-    """What a shell makes of the lines is the command; no word and no quote is broken."""
+    """A long command is continued with backslashes, between words, and a shell reads it whole."""
     (tmp_path / "train.py").write_text(
         "import jax\n\ndef step(weights, batch, key):\n    return 1\n"
     )
@@ -102,7 +102,7 @@ def test_a_command_goes_on_behind_a_backslash(columns: int, tmp_path: Path) -> N
     ],
 )
 def test_no_word_of_an_error_is_broken(words: tuple[str, ...], columns: int, term: str) -> None:
-    """What is ours and what click says; the same words as in a pipe, each in one line."""
+    """An error breaks only between words in a terminal, with the same words as in a pipe."""
     done = copies.run([sys.executable, "-m", "tpustarter", *words])
     with terminal(*words, drive="drive_cli.py", columns=columns, TERM=term, NO_COLOR="1") as shown:
         shown.end()

@@ -14,7 +14,7 @@ LOOKS = ("dark-80", "light-80", "dark-160", "light-160")
 
 @pytest.mark.skipif(not GITHUB.is_dir(), reason="the pictures are in the checkout only")
 def test_every_named_picture_exists_and_no_other() -> None:
-    """What SCREENS.md and README name, in each look."""
+    """The pictures that SCREENS.md and README name are those that exist, in each look."""
     page = (GITHUB / "SCREENS.md").read_text() + (TESTS.parent / "README.md").read_text()
     named = set(re.findall(r"(?:screens/[\w-]+/[\w-]+|recording)\.svg", page))
     there = {str(path.relative_to(GITHUB)) for path in GITHUB.rglob("*.svg")}

@@ -41,7 +41,7 @@ def test_readme_is_short_and_lists_ten_commands() -> None:
 
 @checkout
 def test_sample_is_of_today() -> None:
-    """It counts the claims of a quick run that need nothing, and names all other frameworks."""
+    """The README's sample has today's count of quick claims and names all other frameworks."""
     readme = README.read_text(encoding="utf-8")
     others = ", ".join(sorted({*FRAMEWORKS} - {"jax"}))
     claims = [
@@ -70,7 +70,7 @@ def test_wheel_page_has_no_dead_link() -> None:
     [("17-install-pytorch-xla", "torch_xla==2.9.0"), ("18-install-torchtpu", "torch_tpu==0.2.0")],
 )
 def test_setup_lesson_has_download_and_disk_size(lesson: str, wheel: str) -> None:
-    """What is downloaded and what the disk needs are those of the plan."""
+    """The set-up lesson gives the download and disk sizes of the plan."""
     text = (
         locations.content_folder("lessons")
         .joinpath(f"setup/{lesson}.md")

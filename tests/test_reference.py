@@ -92,7 +92,7 @@ def all_commands(group: click.Group = cli) -> Iterator[click.Command]:
 
 
 def refused(line: str) -> str:
-    """Return what `--help` doesn't know in a command line that follows `tpustarter`; empty if all.
+    """Return the words of a `tpustarter` command line that `--help` doesn't list; empty if none.
 
     What follows `--` or a pipe is of another program, and capitals are a name to choose.
     """
@@ -171,7 +171,7 @@ def test_every_link_leads_somewhere(page: Path) -> None:
 
 @pytest.mark.parametrize("page", [README, CONTRIBUTING], ids=lambda page: page.stem)
 def test_every_file_that_a_page_names_is_there(page: Path) -> None:
-    """By its path from the root of the repository; capitals stand for a name to choose."""
+    """Every file of the repository that a page names exists; capitals are placeholders."""
     words = [word for span in code_spans(page.read_text(encoding="utf-8")) for word in span.split()]
     named = [word for word in words if re.match(r"(\.ci|checks|lessons|tests|tpustarter)/", word)]
 

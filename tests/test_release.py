@@ -30,7 +30,7 @@ def jobs() -> dict[str, Any]:
 
 
 def test_newest_change_is_of_this_version() -> None:
-    """And each version is there once, newest first."""
+    """The newest change is of this version, and versions are listed once, newest first."""
     text = CHANGELOG.read_text(encoding="utf-8")
     versions = re.findall(r"^## (\d+\.\d+\.\d+)$", text, re.MULTILINE)
     as_numbers = [tuple(map(int, version.split("."))) for version in versions]
@@ -74,7 +74,7 @@ def test_every_supported_python_is_tried(jobs: dict[str, Any]) -> None:
 
 
 def test_only_a_tried_tag_is_published(jobs: dict[str, Any]) -> None:
-    """By trusted publishing: one job alone may ask for an identity, and no secret is used."""
+    """Only a tested tag is published, by one job with trusted publishing and without a secret."""
     allowed = {name for name, job in jobs.items() if "id-token" in job.get("permissions", {})}
 
     assert ("build", "try") == (jobs["try"]["needs"], jobs["publish"]["needs"])

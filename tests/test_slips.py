@@ -1,4 +1,4 @@
-"""What is named for a mistyped word: what it resembles, and nothing else."""
+"""Suggestions for a mistyped word: only names that resemble it."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def test_slip_is_single_wrong_letter_or_swap(typed: str, meant: str) -> None:
     ],
 )
 def test_missing_part_matches_and_superfluous_part_too(typed: str, meant: str) -> None:
-    """What is left has to be alike, and to be a word."""
+    """A missing or superfluous part still matches, if the rest is a similar word."""
     assert ([meant] if meant else []) == find_nearest(typed, PARTS)
 
 

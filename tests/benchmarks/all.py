@@ -1,4 +1,4 @@
-"""What people wait for, each against its baseline, in ten minutes on two idle cores.
+"""Measure every delay that users notice, in ten minutes on two idle cores.
 
     python tests/benchmarks/all.py PYTHON [--only NAME ...]
 

@@ -1,4 +1,4 @@
-"""How long `tpustarter tpu list` takes until its first byte is on the wire, next to gcloud.
+"""Measure the time until the first byte of `tpustarter tpu list` is sent, and that of gcloud.
 
     python tests/benchmarks/cloud_start.py ENVIRONMENT [--repeat N]
 

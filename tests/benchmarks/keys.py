@@ -60,7 +60,7 @@ class Terminal:
         self.seen = b""
 
     def read(self, seconds: float) -> bytes:
-        """Read what comes within some seconds."""
+        """Return the bytes that arrive within some seconds; empty if none do."""
         if not select.select([self.master], [], [], seconds)[0]:
             return b""
         data = os.read(self.master, 65536)

@@ -349,7 +349,7 @@ def programs(devices: Any) -> Any:
 
 
 def compare(name: str, python: str, folder: Path) -> None:
-    """Print what `plan --rehearsal` says of one model."""
+    """Print the sizes that `plan --rehearsal` estimates and measures for one model."""
     row = MODELS[name]
     (folder / "config.json").write_text(json.dumps(row["config"]))
     own = [sys.executable, "-m", "tpustarter"]

@@ -1,4 +1,4 @@
-"""What the index of the search gains over reading every line, in time and in what comes first.
+"""Compare the search index with a scan of every line, by speed and by the rank of the answer.
 
     python tests/benchmarks/search.py [--repeat N]
 
@@ -43,7 +43,7 @@ def scan(lessons: Sequence[Lesson], text: str) -> list[str]:
 
 
 def timed(make: Callable[[], Made]) -> tuple[float, Made]:
-    """Return how many milliseconds something took, and what came of it."""
+    """Return the milliseconds that a call took, and its result."""
     began = time.perf_counter()
     made = make()
     return (time.perf_counter() - began) * 1000, made

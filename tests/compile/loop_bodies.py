@@ -1,4 +1,4 @@
-"""What the body of a compiled loop does in one round: products, bytes of HBM, and exchanges.
+"""Count what one iteration of a compiled loop does: matmuls, HBM bytes and collectives.
 
 The rule to know: an instruction of the body reads its operands and writes its result, and what
 happens inside a fusion stays on the chip. What starts something is counted, what waits for it is
@@ -196,7 +196,7 @@ def _of_any_branch(line: HloInstruction, program: Computations) -> Iterator[tupl
 
 
 def _summed(line: HloInstruction, operands: list[HloInstruction]) -> int:
-    """Return how many products are added up for each number of the result."""
+    """Return the number of products that are summed for each element of the result."""
     lhs, rhs = (_dimensions(operand.shape) for operand in operands)
     if line.op == "dot":
         axes = parse_integers(re.findall(r"lhs_contracting_dims=\{([\d,]*)\}", line.rest)[0]) or []

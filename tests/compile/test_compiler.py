@@ -128,7 +128,7 @@ def test_every_check_compiles_for_other_tpus(
 
 
 def test_program_too_large_names_biggest_arrays(libtpu: str, tmp_path: Path) -> None:
-    """By how much, and what the memory is for, agrees with the shapes."""
+    """The excess bytes and the named arrays of a program that is too large match its shapes."""
     file = write(tmp_path, "def step(x):\n    return jnp.tanh(x @ x) @ x")
     small, large = sorted(
         rehearse(
@@ -206,7 +206,7 @@ def programs(devices):
 
 
 def test_a_program_of_an_old_jax_compiles(libtpu: str, tmp_path: Path) -> None:
-    """What JAX 0.6.2 lowers, sharded by GSPMD or not, is compiled by the newest compiler."""
+    """The newest compiler compiles programs that JAX 0.6.2 has lowered, with GSPMD or without."""
     python = os.environ.get("TPUSTARTER_OLD_JAX_PYTHON")
     if not python:
         pytest.skip("TPUSTARTER_OLD_JAX_PYTHON names no Python with an old JAX, such as 0.6.2.")

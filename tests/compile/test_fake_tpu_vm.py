@@ -32,7 +32,7 @@ pytestmark = FAKED_VM
 
 @dataclass
 class Seen:
-    """What one run on a faked machine said."""
+    """The exit code, output and duration of one run on a faked machine."""
 
     code: int
     out: str
@@ -114,7 +114,7 @@ def test_failed_tpu_start_quotes_error(spec: str, words: str) -> None:
 @LIBTPU
 @pytest.mark.parametrize("spec", ["v5e:8", "v5e:8,mdshang"])
 def test_hanging_start_ends_with_stack(spec: str, tmp_path: Path) -> None:
-    """Where libtpu hangs, the check ends at its limit, shows the stack, and leaves nothing."""
+    """A check whose libtpu hangs ends at its time limit, shows the stack, and leaves no process."""
     shutil.copytree(locations.content_folder("checks"), tmp_path / "checks")
     check = tmp_path / "checks" / "jax" / "devices_visible.py"
     check.write_text(check.read_text().replace("TIMEOUT_S = 120", "TIMEOUT_S = 12"))
@@ -140,7 +140,7 @@ def test_hanging_start_ends_with_stack(spec: str, tmp_path: Path) -> None:
     ],
 )
 def test_jax_stops_where_trouble_lessons_say(variable: str | None, said: str) -> None:
-    """It goes on with the CPU for an empty variable alone, not for one that is not set."""
+    """JAX falls back to the CPU if `JAX_PLATFORMS` is empty, but not if it is unset."""
     env = {name: value for name, value in os.environ.items() if not name.startswith("JAX_")}
     done = subprocess.run(
         [

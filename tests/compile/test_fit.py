@@ -58,7 +58,7 @@ def test_largest_multiple_and_next_are_compiled(function: str, stub: str) -> Non
 
 
 def test_program_without_the_dimension_is_skipped(stub: str) -> None:
-    """It is the same at every size, so a search would never end."""
+    """A program that is the same at every size is skipped, because its search would never end."""
     _, init = rehearse(stub).fits
 
     assert ("init", None, ()) == (init.program, init.largest, init.tried)
@@ -140,7 +140,7 @@ def test_size_without_an_answer_ends_the_search(stub: str) -> None:
 
 
 def test_file_failing_at_every_size_errors_once(stub: str) -> None:
-    """It is not tried again and again."""
+    """A file that fails at every size is reported once and isn't retried."""
     with pytest.raises(Problem) as problem:
         rehearse(stub, "fails")
 

@@ -74,7 +74,7 @@ def test_sdk_opens_no_device(tmp_path: Path) -> None:
 @FAKED_VM[1]
 @pytest.mark.parametrize("path", ["/dev/vfio/0", "/tmp/libtpu_lockfile"])
 def test_opened_device_is_seen(tmp_path: Path, path: str) -> None:
-    """By the same trace, so that its silence means something."""
+    """The trace shows a device node that is opened, so an empty trace proves that none was."""
     assert opened(tmp_path, "cat", path)[1]
 
 
@@ -107,7 +107,7 @@ def test_sdk_reads_the_test_server() -> None:
 
 @LIBTPU
 def test_sdk_process_ends_with_its_follower() -> None:
-    """It gives whole rounds until it is stopped, and nothing is left of it."""
+    """The SDK's process runs until it is stopped, and then leaves no process behind."""
     follower = SdkFollower(Path(str(LIBTPU_PYTHON)), read_metric_names(), dict(os.environ), 0.1)
     follower.start()
     follower.wait(240)

@@ -42,7 +42,7 @@ def stub(tmp_path_factory: pytest.TempPathFactory) -> str:
 def lower(
     stub: str, name: str, *names: str, timeout_s: float = 120.0, env: dict[str, str] | None = None
 ) -> list[LoweredProgram]:
-    """Return what the programs of a sample file are lowered to, with this Python as the user's."""
+    """Lower the programs of a sample file with this Python as the user's; return their events."""
     session = Rehearsal(RehearsalRequest(ids=("jax.every_device",), compiler=stub))._session(
         run_folder.make_run_folder()
     )
@@ -64,7 +64,7 @@ def rehearse(stub: str, **asked: Any) -> Rehearsal:
 
 
 def is_product(exported: LoweredProgram) -> bool:
-    """Tell whether a program multiplies, as those of `asks.py` do on a TPU alone."""
+    """Return whether a program multiplies, as those of `asks.py` do only on a TPU."""
     return b"dot_general" in Path(exported.source["artifact"]).read_bytes()
 
 
@@ -163,7 +163,7 @@ def test_arguments_have_names_of_function_parameters(tmp_path: Path) -> None:
 
 
 def test_client_and_devices_tell_one_platform() -> None:
-    """What libraries ask a device's client for is what they ask the device for."""
+    """A device and its client report the same platform, because libraries ask either of them."""
     tpu = device_queries.TpuDevice("TPU v5 lite", 1)
     with PatchedDeviceQueries(jax) as answers, answers.answer_for(tpu):
         device = jax.devices()[0]
@@ -366,7 +366,7 @@ FORGED = [
 def test_forged_event_of_user_code_is_no_verdict(
     forged: dict[str, Any], stub: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It ends as an error without an answer, in a file and in a script, and breaks nothing."""
+    """An event that user code forges, in a file or a script, ends it as inconclusive at most."""
     monkeypatch.setenv("FORGED", json.dumps(forged))
     file = str(BAD / "forges.py")
     for asked in ({"ids": (file,)}, {"script": (file,)}):
@@ -420,7 +420,7 @@ MACHINES = {
 
 @pytest.mark.parametrize("name", MACHINES)
 def test_available_memory_is_read_from_system(name: str, tmp_path: Path) -> None:
-    """What the machine has left, or less where a container has a limit."""
+    """The available memory is that of the machine, or less where a container has a limit."""
     files, expected = MACHINES[name]
     for path, text in files.items():
         (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)

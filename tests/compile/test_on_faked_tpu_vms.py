@@ -75,7 +75,7 @@ def test_devices_that_would_hang_are_not_started(spec: str, why: str, tmp_path: 
 
 @LIBTPU
 def test_report_is_written_while_real_libtpu_hangs() -> None:
-    """With the step, the stack, and what a form asks for as far as files tell it."""
+    """While libtpu hangs the report has the step, the stack and all facts that files can tell."""
     document, told = report_on("v5e:8,mdshang", str(LIBTPU_PYTHON))
     jax = facts_of(document, "jax")
     print(f"report while libtpu hangs: {document['seconds']} s, of which {WAIT_S} s are the wait")

@@ -66,6 +66,6 @@ def test_persistent_failure_is_reported() -> None:
 
 
 def test_command_of_fix_is_extracted_from_sentence() -> None:
-    """Or it is a command by itself."""
+    """The command of a fix is found in backticks within a sentence, or is the whole text."""
     assert "unset JAX_PLATFORMS" == staged.command_in("Run `unset JAX_PLATFORMS`.")
     assert "unset JAX_PLATFORMS" == staged.command_in("unset JAX_PLATFORMS")

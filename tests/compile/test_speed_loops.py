@@ -176,14 +176,14 @@ def operations(step: Callable[..., Any], *arguments: Any, kept: int = 0) -> int:
 
 
 def test_an_honest_loop_has_its_two_products() -> None:
-    """What the others are compared with, on this compiler."""
+    """A correct loop has two products on this compiler; the other tests compare with it."""
     honest = operations(lambda x, w: (dot(dot(x, w), w), w), X, W)
 
     assert 2 * 2 * 256 * 512 * 512 == honest
 
 
 def test_loop_invariant_product_is_detected() -> None:
-    """It is made once, before the loop."""
+    """A loop-invariant product is hoisted out of the loop, so the loop body has none."""
     moved = operations(lambda x, y, w: (x + dot(y, w), y, w), X, X, W)
 
     assert moved == 0

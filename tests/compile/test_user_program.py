@@ -83,7 +83,7 @@ def rehearse(stub: str, **asked: Any) -> tuple[Rehearsal, bytes]:
 
 @pytest.mark.parametrize("name", sorted(UNUSABLE))
 def test_unusable_file_is_one_error(name: str, stub: str) -> None:
-    """It is told with its line, in one line of text, and nothing of it is left running."""
+    """A file that can't be used is one error on one line, and leaves no process running."""
     with pytest.raises(Problem) as problem:
         rehearse(stub, ids=(str(BAD / f"{name}.py"),))
 
@@ -190,7 +190,7 @@ def test_shardings_are_kept_and_listed_for_each_size(stub: str) -> None:
 
 
 def test_script_runs_unchanged_and_each_function_compiles(stub: str) -> None:
-    """What it prints, how it ends and what it jitted is told; its failures are its own."""
+    """A script's output, exit code and jitted functions are reported; its own failures are kept."""
     words = (str(BAD / "script.py"), "--steps", "3")
     rehearsal, printed = rehearse(stub, script=words)
     found = {one.name: (one.calls, one.compilations) for one in rehearsal.functions}
@@ -250,7 +250,7 @@ def test_limit_ends_a_script_that_never_ends(typed: str, tmp_path: Path, stub: s
 
 
 def test_script_that_catches_all_computes_no_more(tmp_path: Path, stub: str) -> None:
-    """It may catch the end of it as well, but no further call is computed."""
+    """A script that catches the exception which ends it still computes no further call."""
     script = tmp_path / "train.py"
     script.write_text(
         "import jax\nstep = jax.jit(lambda x: x + 1)\nx = 0.0\n"
@@ -351,7 +351,7 @@ def test_same_program_has_stored_answer_in_next_run(tmp_path: Path, stub: str) -
 
 @pytest.mark.parametrize("typed", ["", "0", "calls", "-1", "1.5 calls", "ten", "1" * 10])
 def test_what_is_no_limit_is_refused(typed: str) -> None:
-    """With what would be one."""
+    """Text that isn't a limit is refused as a usage error."""
     with pytest.raises(Problem) as problem:
         parse_limit(typed)
 
@@ -359,7 +359,7 @@ def test_what_is_no_limit_is_refused(typed: str) -> None:
 
 
 def test_a_script_that_breaks_off_is_no_success(tmp_path: Path, stub: str) -> None:
-    """What it jitted before compiles, and what it did not reach was not seen."""
+    """A script that raises is inconclusive, though what it jitted until then is compiled."""
     script = tmp_path / "train.py"
     script.write_text("import jax\njax.jit(lambda x: x)(1.0)\nraise ValueError('no data')\n")
     rehearsal, _ = rehearse(stub, script=(str(script),))
@@ -382,7 +382,7 @@ def test_script_names_the_module_it_lacks(tmp_path: Path, stub: str) -> None:
 
 
 def test_untraceable_function_is_not_compiled(tmp_path: Path, stub: str) -> None:
-    """It was called, and that is all; a later call of it that can be traced counts."""
+    """A call that can't be traced is only counted; a later one that can be is compiled."""
     script = tmp_path / "train.py"
     script.write_text(
         "import jax\n\n@jax.jit\ndef step(x):\n    return x if x.ndim else bool(x)\n\n"
@@ -395,7 +395,7 @@ def test_untraceable_function_is_not_compiled(tmp_path: Path, stub: str) -> None
 
 
 def test_the_output_of_a_script_never_reaches_stdout(tmp_path: Path, stub: str) -> None:
-    """With `--json` stdout has the document alone, and what the script prints is on stderr."""
+    """With `--json`, stdout has only the document; the script's own output goes to stderr."""
     script = tmp_path / "train.py"
     script.write_text("import jax\nprint('hello from the script')\njax.jit(lambda x: x)(1.0)\n")
     words = [
@@ -428,7 +428,7 @@ def twice(x: Any, *, times: int = 2) -> Any:
 
 
 def too_big(x: Any) -> Any:
-    """Return what the stand-in has no memory for."""
+    """Return `x` plus 1; the stand-in compiler has no memory for this function."""
     return x + 1
 
 

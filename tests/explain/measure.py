@@ -1,4 +1,4 @@
-"""How well `explain` does on real logs, beside plain regular expressions, in one run.
+"""Measure `explain` on real logs, next to plain regular expressions, in one run.
 
     python -m tests.explain.measure [FOLDER] [--wrong] [--failures FILE ...]
 
@@ -57,7 +57,7 @@ def read(folder: Path) -> list[Log]:
 def explained(
     failures: Sequence[known_failures.KnownFailure],
 ) -> Callable[[bytes], list[frozenset[str]]]:
-    """Return what asks `explain`: the ids it gives, most likely first.
+    """Return a function that runs `explain` on a log and gives ids, the most likely first.
 
     A notice says of itself that it breaks nothing, so in a healthy log it is no false alarm.
     """
@@ -76,7 +76,7 @@ def explained(
 
 
 def plain() -> Callable[[bytes], list[frozenset[str]]]:
-    """Return what asks the patterns of the catalogue as they are, in the order of the log."""
+    """Return a function that searches a log for the catalogue's patterns, in the log's order."""
     patterns = {
         name: [re.compile(one) for one in shapes]
         for name, shapes in json.loads(PLAIN.read_text()).items()
@@ -94,7 +94,7 @@ def plain() -> Callable[[bytes], list[frozenset[str]]]:
 
 
 def figures(ask: Callable[[bytes], list[frozenset[str]]], logs: Sequence[Log]) -> dict[str, Any]:
-    """Return how many causes came first, in the first three, and how many alarms were false."""
+    """Return how many causes rank first and in the first three, and how many alarms are false."""
     wrong: list[str] = []
     first = third = alarms = 0
     failed = [log for log in logs if log.causes]

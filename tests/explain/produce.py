@@ -53,7 +53,7 @@ class Produced:
 
     @property
     def is_right(self) -> bool:
-        """Return whether it failed, was explained first, and was mended where it can be."""
+        """Return whether it failed, was explained first, and was fixed where a fix is possible."""
         fixed = self.said.get("fixed")
         is_explained = not self.broken and self.said.get("rank") == 1
         return is_explained and (fixed is None or bool(fixed["works"] or fixed.get("here")))
@@ -67,7 +67,7 @@ def read(folder: Path = FOLDER) -> list[Row]:
 
 
 def missing(row: Row) -> str:
-    """Return why a row cannot run here, as a sentence; empty where it can."""
+    """Return the reason why a row can't run here, as a sentence; empty if it can."""
     for need in row.get("needs", ["jax"]):
         if need == "root" and not can_fake():
             return "It needs root and Linux namespaces, and they are not to be had here."
@@ -226,7 +226,7 @@ def main() -> int:
 
 
 def figures(done: list[Produced]) -> str:
-    """Return what the table comes to, in a sentence."""
+    """Return a one-sentence summary of the table."""
     first = sum(one.said.get("rank") == 1 for one in done)
     confirmed = sum(one.said.get("seen") == "confirmed" for one in done)
     mended = sum(one.is_right and "fixed" in one.said for one in done)

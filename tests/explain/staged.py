@@ -43,7 +43,7 @@ def environment(row: Mapping[str, Any]) -> dict[str, str]:
 
 
 def prefix(row: Mapping[str, Any]) -> list[str]:
-    """Return what the program and `explain` are started through, to have fewer rights."""
+    """Return the words of the command that lowers the rights of the program and of `explain`."""
     return str(row.get("as", "")).split()
 
 
@@ -78,7 +78,7 @@ def run(row: Mapping[str, Any], log: Path, before: str = "") -> int:
 
 
 def explained(row: Mapping[str, Any], log: Path, *options: str) -> dict[str, Any]:
-    """Return what `explain` says of a log."""
+    """Return the JSON document that `explain` prints for a log."""
     done = subprocess.run(
         [*prefix(row), *EXPLAIN, str(log), "--json", *options],
         cwd=row["folder"],
@@ -93,7 +93,7 @@ def explained(row: Mapping[str, Any], log: Path, *options: str) -> dict[str, Any
 
 
 def place(document: Mapping[str, Any], name: str) -> tuple[int, Mapping[str, Any]]:
-    """Return where a failure stands in a document, from 1, and what is said of it; 0 is nowhere."""
+    """Return the rank of a failure in a document, from 1, and its match; 0 if it's missing."""
     for number, match in enumerate(document["matches"], 1):
         if match["id"] == name:
             return number, match
@@ -130,7 +130,7 @@ def command_in(fix: str, says: str = "") -> str:
 
 
 def follow(row: dict[str, Any], match: Mapping[str, Any], log: Path) -> dict[str, Any]:
-    """Do what is said, and run the program again; return what came of it."""
+    """Apply the suggested fix and run the program again; return the outcome."""
     fix = row["fix"]
     by, says = fix["by"], str(fix.get("says", ""))
     if by == "--fix":

@@ -1,4 +1,4 @@
-"""How a command ended is a sign: it tells what a log cannot, and overrides nothing in it."""
+"""The exit code or signal of a command is evidence that never overrides the log's."""
 
 from __future__ import annotations
 
@@ -38,13 +38,13 @@ def scanner() -> FailureScanner:
 
 
 def explained(scanner: FailureScanner, log: str, end: CommandEnd) -> Explanation:
-    """Return what is said of a log and an end."""
+    """Return the explanation of a log and of how its command ended."""
     return explain_output.explain_log(scanner.scan(io.BytesIO(log.encode())), end)
 
 
 @pytest.mark.parametrize("code", MEANT)
 def test_silent_end_gets_usual_meaning_of_code(code: int, scanner: FailureScanner) -> None:
-    """With the code as its line, and how to tell which it was."""
+    """An end that the log doesn't explain gets the usual meaning of its exit code, and a fix."""
     found = explained(scanner, "step 1 loss 0.5\n", CommandEnd(code))
     text = explanation_text.render_explanation(found)
 
@@ -62,7 +62,7 @@ def test_unknown_exit_code_is_not_explained(code: int, scanner: FailureScanner) 
 
 @pytest.mark.parametrize("code", [137, 139, 134])
 def test_cause_in_log_explains_exit_code(code: int, scanner: FailureScanner) -> None:
-    """It stands first, and the end follows from it."""
+    """A cause in the log comes first, and the exit code is shown as its consequence."""
     first, *others = explained(scanner, HELD, CommandEnd(code)).matches
 
     assert "tpu-in-use-by-pid" == first.failure.id
@@ -79,7 +79,7 @@ def test_exclusion_of_row_covers_exit_code(scanner: FailureScanner) -> None:
 
 @pytest.mark.parametrize("log", ["step 1\n", HELD])
 def test_kernel_oom_count_confirms_out_of_memory(log: str, scanner: FailureScanner) -> None:
-    """It stands before what a log only suggests, and the signal follows from it."""
+    """The kernel's OOM count ranks host memory first and makes the signal its consequence."""
     file = "/sys/fs/cgroup/memory.events"
     first, *others = explained(scanner, log, CommandEnd(137, {file: 2, "/proc/vmstat": 2})).matches
 

@@ -46,7 +46,7 @@ def ending(pid: int) -> FailureMatch:
 
 
 def test_own_process_is_offered_and_ended(process: subprocess.Popen[bytes]) -> None:
-    """It says what would be ended."""
+    """Ending the user's own process is offered as a fix, and the offer names the process."""
     offer = fixes.find_fix(ending(process.pid), host.Machine())
 
     assert offer

@@ -1,4 +1,4 @@
-"""What is known to go wrong: every row can be used, finds its own examples, and can be followed."""
+"""Every row of the known failures is usable, matches its own examples, and has a usable fix."""
 
 from __future__ import annotations
 

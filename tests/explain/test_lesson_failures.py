@@ -52,7 +52,7 @@ def explained(folder: Path | None, last: str, lesson: str = "") -> Explanation:
     ],
 )
 def test_error_named_by_lesson_uses_lesson_text(tmp_path: Path, error: str, said: str) -> None:
-    """With the reader's own line, the lesson to read, and nothing about slices or reports."""
+    """A lesson that names the error explains it, with the user's line and the lesson's name."""
     found = explained(write_lessons(tmp_path, hello=FAILS), error)
     text = " ".join(explanation_text.render_explanation(found).split())
 

@@ -151,7 +151,7 @@ def test_source_is_found_in_the_tested_python(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("text", ["def _check_spoon(:\n    raise", "\0", ""])
 def test_unreadable_source_leaves_library_named(tmp_path: Path, text: str) -> None:
-    """It is parsed, and what cannot be parsed is left out."""
+    """If a library's source can't be parsed, only the name of the library is reported."""
     found = library_errors.find_library_error(raised(written(tmp_path, text), SPOON, 22))
 
     assert found

@@ -75,7 +75,7 @@ def test_message_across_chunks_is_found_once(at: int) -> None:
 
 
 def test_repeated_match_is_looked_up_few_times() -> None:
-    """And what else there is, is still found behind it."""
+    """A match that repeats thousands of times is rarely looked up, and later matches are found."""
     other = failure("other", shows=["something else"])
     result = scan((f"{TEXT}\n" * 5_000 + "something else\n").encode(), HELD, other)
 

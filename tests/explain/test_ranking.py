@@ -1,4 +1,4 @@
-"""What a log shows, in order: causes before what follows from them, and how sure it is."""
+"""The order of the failures in a log: causes before consequences, and how sure each is."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def names(log: str) -> list[str]:
     ],
 )
 def test_root_cause_comes_first(log: str, expected: list[str]) -> None:
-    """What is sure before what is not, and warnings last."""
+    """Confirmed causes come before likely ones, and warnings come last."""
     assert expected == names(log)
 
 
@@ -85,7 +85,7 @@ WRONG = failure("wrong", shows=["variable"], confirm=["HOST-ENVIRONMENT-VALUE JA
 
 
 def finding(code: str, verdict: str, found: str) -> dict[str, object]:
-    """Return what a host check found."""
+    """Return a finding of a host check."""
     return {
         "code": code,
         "name": "what was looked at",
@@ -108,7 +108,7 @@ def seen_here(log: str, *findings: dict[str, object], has_tpu: bool = True) -> l
 
 
 def test_finding_on_this_machine_confirms_failure() -> None:
-    """With what was found there."""
+    """A host check's finding on this machine confirms the failure and is quoted."""
     match = seen_here("in use", finding("HOST-HOLDER-PROCESS", "warn", "pid 42"))[0]
 
     assert ("confirmed", "what was looked at: found pid 42") == (match.confidence, match.here)
@@ -126,7 +126,7 @@ def test_refuted_failure_ranks_lower_on_tpu_machine() -> None:
 
 
 def test_missing_tpu_comes_first_in_explanation() -> None:
-    """What installs a TPU's library helps nobody there; what is not known is not said."""
+    """On a machine without a TPU the first fix says so; if that's unknown, it isn't mentioned."""
     row = failure("no-library", shows=["no libtpu"], without_tpu="use the CPU")
 
     def first_fix(has_tpu: bool | None) -> tuple[str, str]:
@@ -191,7 +191,7 @@ def test_confirmed_failure_comes_first() -> None:
 
 
 def test_cause_line_is_not_called_harmless() -> None:
-    """It names libtpu as missing, and a word of it stands in harmless lines, too."""
+    """A line that names libtpu as missing isn't called harmless, despite its harmless words."""
     log = (
         b"RuntimeError: Unable to initialize backend 'tpu': INTERNAL: Failed to open libtpu.so: "
         b"libtpu.so: cannot open shared object file\n"

@@ -97,7 +97,7 @@ def test_prefix_with_changing_time_is_removed() -> None:
 
 @pytest.mark.parametrize("log", [COLAB, IPYTHON, RICH], ids=["Colab", "IPython", "Rich"])
 def test_notebook_and_rich_frames_are_read(log: str) -> None:
-    """With the line that an arrow marks."""
+    """Tracebacks of notebooks and of Rich are read, with the source line that an arrow marks."""
     [found] = tracebacks.read_tracebacks(log, log.count("\n"))
     own, library = found.frames
 

@@ -130,7 +130,7 @@ HOSTILE: dict[str, tuple[Callable[[], bytes], str]] = {
 def test_hostile_archive_is_one_error_without_files(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It says what is wrong with it, and no file was made anywhere near."""
+    """A hostile archive is refused with its reason, and no file is written anywhere."""
     data, why = HOSTILE[name]
     inside = tmp_path / "inside"
     inside.mkdir()
@@ -146,7 +146,7 @@ def test_hostile_archive_is_one_error_without_files(
 
 
 def test_archives_that_people_pack_again_are_read(tmp_path: Path) -> None:
-    """With folders, headers for long names, hidden files of other systems, or no gzip any more."""
+    """Repacked archives are read: with folders, long headers, hidden files, or without gzip."""
     folder = member("./r/", type=tarfile.DIRTYPE)
     extra = member("./r/._report.json", b"\0\5\x16\7")
     report = member("./r/report.json", FILES["report.json"], pax_headers={"comment": "x" * 600})

@@ -34,7 +34,7 @@ ROOT = SUPPORT.parents[1]
 
 @dataclass(frozen=True)
 class Source:
-    """Where a secret comes from."""
+    """The strings, variables and output of one secret."""
 
     needles: tuple[str, ...]
     """What must not be found; pieces of the secret, for half of one is too much."""
@@ -249,7 +249,7 @@ PROGRAMS = {
 
 @dataclass(frozen=True)
 class Place:
-    """Where the commands run, and what they wrote."""
+    """The environment and folders of the commands, and the files that they have written."""
 
     env: dict[str, str]
     home: Path
@@ -383,7 +383,7 @@ def test_no_canary_is_in_any_output(place: Place) -> None:
 
 
 def test_a_passing_run_leaves_no_raw_log(place: Place) -> None:
-    """What its check printed is nowhere, and no folder of its run is left."""
+    """A run that passes leaves neither its checks' raw output nor its folder."""
     before = set(place.written())
     place.command("text of what passed")
     made = {name for name in set(place.written()) - before if "last-check" not in name}

@@ -50,7 +50,7 @@ NOW = report()
 
 
 def read_and_compare(path: Path) -> str | None:
-    """Do what `check --compare` does with a file; returns code and text of the error, or None."""
+    """Compare a file as `check --compare` does; return the code and text of its error, or None."""
     began = time.thread_time()
     try:
         name, before = saved_reports.read_report(str(path))

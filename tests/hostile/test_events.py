@@ -52,7 +52,7 @@ FORGED: dict[str, Any] = {
 
 @pytest.mark.parametrize("name", FORGED)
 def test_a_forged_event_costs_its_check_alone(name: str, tmp_path: Path) -> None:
-    """It is an error of the protocol, the next check runs, and every text can be made of it."""
+    """A forged event is a protocol error of its check alone, and the next check runs."""
     env = {"FORGED": json.dumps(FORGED[name])}
     results = run_samples(tmp_path, "forges", "passes", env=env)
 

@@ -193,5 +193,5 @@ def test_every_code_of_the_program_has_a_case() -> None:
 
 @pytest.mark.parametrize(("code", "what", "way"), CASES, ids=[f"{c}-{w}" for c, w, _ in CASES])
 def test_each_code_is_reached(code: int, what: str, way: Way, tmp_path: Path) -> None:
-    """By a real process, with a word on stderr where it is not 0, and without a traceback."""
+    """A real process ends with each exit code, and without a traceback."""
     assert code == way(tmp_path), what

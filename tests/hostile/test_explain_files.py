@@ -20,7 +20,7 @@ from tests.cli.test_explain import typed
     ],
 )
 def test_unreadable_log_is_single_error(arguments: tuple[str, ...], expected: bytes) -> None:
-    """With 2, and as a document too."""
+    """A log that can't be read is one error with code 2, also with `--json`."""
     done = typed("explain", *arguments)
     assert (2, b"") == (done.returncode, done.stdout)
     assert expected in done.stderr

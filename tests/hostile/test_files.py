@@ -1,4 +1,4 @@
-"""What the user names as a file to write may be anything: one error, no waiting, nothing half done.
+"""Output files of every kind that a user can name: one error, no waiting, no half-written file.
 
 A row of `PLACES` makes what is named, and says with which code a check and a notebook end there.
 """
@@ -123,7 +123,7 @@ def test_any_file_type_ends_with_one_error(writer: str, place: str, tmp_path: Pa
 
 
 def test_a_link_stays_a_link_and_permissions_stay(tmp_path: Path) -> None:
-    """What the link leads to is what is written, for those who could read it before."""
+    """A file is written through its symbolic link, and keeps its permissions."""
     _linked(tmp_path / "result")
     (tmp_path / "real").chmod(0o640)
     locations.write_user_file(tmp_path / "result", "text")
@@ -167,7 +167,7 @@ def test_late_pipe_reader_gets_whole_document(
 def test_pipe_with_sleeping_reader_is_not_waited_for(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It is opened, and nobody takes what is in it."""
+    """A pipe whose reader is open but never reads is given up after a short wait."""
     monkeypatch.setattr(locations, "PIPE_WAIT_S", 0.5)
     _fifo(tmp_path / "pipe")
     reader = os.open(tmp_path / "pipe", os.O_RDONLY | os.O_NONBLOCK)

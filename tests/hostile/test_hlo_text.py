@@ -74,7 +74,7 @@ SOUP = st.lists(PIECES | st.text(max_size=5), max_size=60).map("".join)
 
 
 def read(text: str) -> hlo.HloProgram:
-    """Return what a text says, and fail where it takes too long; load of others does not count."""
+    """Parse a text, and fail if it takes too much CPU time; other load doesn't count."""
     began = time.thread_time()
     program = hlo.parse_program(text)
     assert time.thread_time() - began < LONGEST_S
@@ -83,7 +83,7 @@ def read(text: str) -> hlo.HloProgram:
 
 @pytest.mark.parametrize("name", sorted(WHOLE))
 def test_a_whole_text_is_known_as_one(name: str) -> None:
-    """What a real compiler wrote is complete, with or without the last line's end."""
+    """A whole text of a real compiler counts as complete, with or without its final newline."""
     text = SAMPLES[name]
 
     assert read(text).complete
@@ -193,7 +193,7 @@ def test_figures_without_limit_are_unknown(case: str) -> None:
 
 
 def executable(text: str) -> Any:
-    """Return what stands for a compiled program with such a text."""
+    """Return a stand-in for a compiled program with such a text."""
     names = ("argument", "output", "alias", "temp", "generated_code")
     stats = SimpleNamespace(**{f"{name}_size_in_bytes": 1 for name in names})
     return SimpleNamespace(

@@ -1,4 +1,4 @@
-"""What is named as a Python and is none, or a broken one: said as what it is, with a code of ours.
+"""Paths given as a Python that are no Python or a broken one: each gets its own error and code.
 
 A row is what is named, the exit code, and what must be said; `{}` is the folder of the test.
 """
@@ -95,7 +95,7 @@ def test_python_broken_by_pythonhome_names_that_variable() -> None:
 
 
 def test_hanging_python_differs_from_silent_python(folder: Path) -> None:
-    """It is given up after a minute; here after a shorter time."""
+    """A Python that hangs is stopped at a time limit, and the error quotes what it printed."""
     (folder / "hangs").write_text("#!/bin/sh\necho begun\nexec sleep 1000\n")
     (folder / "hangs").chmod(0o755)
     lines = (

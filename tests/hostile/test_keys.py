@@ -50,7 +50,7 @@ STREAMS = st.lists(st.sampled_from(KEYS) | st.sampled_from(JUNK), min_size=5, ma
 )
 @given(STREAMS)
 def test_any_keys_keep_app_usable(stream: list[bytes]) -> None:
-    """It still shows a screen and follows keys, and has written no report of a bug."""
+    """Any keys leave the app running and following keys, and it writes no bug report."""
 
     async def journey() -> None:
         with tempfile.TemporaryDirectory() as folder:

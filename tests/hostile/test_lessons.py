@@ -162,7 +162,7 @@ def test_any_file_is_a_lesson_or_a_problem(data: bytes) -> None:
 @FUZZ
 @given(st.one_of(FILES, st.binary(max_size=200)))
 def test_linter_names_mistakes_of_broken_lessons(data: bytes) -> None:
-    """It is asked about broken lessons: that is no reason to break."""
+    """The linter reports the mistakes of a broken lesson and doesn't crash."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "made/01-x.md"
         path.parent.mkdir()

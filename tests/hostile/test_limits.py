@@ -42,7 +42,7 @@ FILES = "a process may open no more than"
 
 
 def can_be_another_user() -> bool:
-    """Return whether a user can be taken on here, and be limited."""
+    """Return whether this process can become another user and set limits for it."""
     if not (shutil.which("setpriv") and shutil.which("prlimit")) or os.geteuid() != 0:
         return False
     return (
@@ -97,7 +97,7 @@ PROGRAM = ("-I", "-m", "tpustarter")
 def test_limit_is_named_with_its_number(
     limit: tuple[str, int], words: tuple[str, ...], code: int, said: str, tmp_path: Path
 ) -> None:
-    """What the limit is, and what to do; no traceback, no bug report."""
+    """An error at a system limit names the limit and its value, with no traceback or bug report."""
     tmp_path.chmod(0o777)
     done = subprocess.run(
         under(*limit, tmp_path, *PROGRAM, *words),
@@ -140,7 +140,7 @@ def test_chips_need_no_thread(tmp_path: Path) -> None:
 @needs_user
 @pytest.mark.parametrize("number", [1, 2])
 def test_app_without_threads_restores_terminal(number: int, tmp_path: Path) -> None:
-    """Where the app gets no thread for its terminal, it ends with the fact and gives it back."""
+    """If the app can't start a thread for its terminal, it says so and restores the terminal."""
     tmp_path.chmod(0o777)
     ours, theirs = pty.openpty()
     env = {**os.environ, "TERM": "xterm-256color"}

@@ -112,7 +112,7 @@ def run(place: Path, *words: str) -> subprocess.CompletedProcess[str]:
     ("words", "code"), DENIED, ids=lambda one: " ".join(one) if isinstance(one, list) else str(one)
 )
 def test_denied_file_is_one_error(words: list[str], code: int, place: Path) -> None:
-    """It has no traceback, and names the file."""
+    """A file that may not be read or written is one error without a traceback or an errno."""
     done = run(place, *words)
 
     assert code == done.returncode, done.stderr
@@ -123,7 +123,7 @@ def test_denied_file_is_one_error(words: list[str], code: int, place: Path) -> N
 
 @pytest.mark.parametrize("words", [["trc"], TPU], ids=["trc", "create"])
 def test_unreadable_grant_refuses_creation(words: list[str], place: Path) -> None:
-    """It guards against a bill, so nobody goes on as if there were none."""
+    """If the grant can't be read, nothing is created, because it protects from a bill."""
     (place / "home/state").mkdir()
     (place / "home/state").chmod(0o777)
     (place / "home/state/trc.json").write_text("{}")
@@ -180,7 +180,7 @@ def test_closed_state_folder_is_named(words: list[str], place: Path) -> None:
 
 @pytest.mark.parametrize(("more", "code"), [([], 0), (["--json"], 0), (["--yes"], 3)], ids=str)
 def test_plan_in_read_only_folder_is_blocked(more: list[str], code: int, place: Path) -> None:
-    """It can be shown, and not be carried out."""
+    """A plan in a read-only folder is shown as blocked and isn't carried out."""
     done = run(place, "setup", "jax", "--folder", "read-only/tpu", *more)
 
     assert code == done.returncode, done.stderr

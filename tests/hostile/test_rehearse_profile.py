@@ -75,7 +75,7 @@ def test_the_plan_brings_libtpu_on_every_machine(on_tpu: bool, tmp_path: Path) -
 def test_run_installs_compiler_used_only_by_rehearsal(
     tools: dict[str, bool], tmp_path: Path
 ) -> None:
-    """With uv or without: `rehearse` finds it, checks and lessons do not; run again, it is done."""
+    """Only `rehearse` uses the compiler that this profile installs, with uv or without."""
     setup = make(tmp_path, "rehearse", tools=tools)
     texts = [one.text for one in setup.run() if isinstance(one, StepOutput)]
     python = setup.folder / "bin/python"
@@ -101,7 +101,7 @@ def test_run_installs_compiler_used_only_by_rehearsal(
 
 
 def test_compiler_profile_outranks_active_environment(tmp_path: Path) -> None:
-    """Who made a compiler rehearses with it; `--compiler` still names another."""
+    """The compiler of the profile wins over an active environment, and `--compiler` over both."""
     setup = make(tmp_path, "rehearse", tools=TOOLS)
     run(setup)
     active = make_compiler(tmp_path / "active")

@@ -15,7 +15,7 @@ SETTINGS = [*in_groups(READ, size=24), TOGETHER]
 
 @pytest.mark.parametrize("setting", SETTINGS, ids=[setting.name for setting in SETTINGS])
 def test_effect_of_setting_is_not_machine_fault(setting: Setting) -> None:
-    """What fails with it and holds without is a warning that names it; nothing is a failure."""
+    """A check that a setting alone breaks is a warning that names the setting, never a failure."""
     report = run(setting, SENSITIVE, devices=2)
 
     assert len(SENSITIVE) == len(report["results"])

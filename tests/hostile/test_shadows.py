@@ -49,7 +49,7 @@ def test_file_shadowing_module_is_named(name: str, how: str, tmp_path: Path) -> 
 
 
 def test_the_working_directory_is_searched_too(tmp_path: Path) -> None:
-    """By `python -m`, and a package shadows as a file does."""
+    """Under `python -m` the working directory is searched too, and a package also shadows."""
     (tmp_path / "json").mkdir()
     (tmp_path / "json" / "__init__.py").write_text("")
     done = learn(tmp_path, is_here=True)

@@ -61,7 +61,7 @@ def run(arguments: str, streams: str) -> tuple[str, str, int]:
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_full_stdout_has_message_and_own_code(name: str) -> None:
-    """What was found could not be told: that is neither success nor a failed check."""
+    """If stdout is full, commands that write to it end with a message and a code of its own."""
     arguments, code = COMMANDS[name]
     _, stderr, ended = run(arguments, "> /dev/full")
 

@@ -160,7 +160,7 @@ def test_command_descriptions_are_aligned(columns: int) -> None:
 
 @pytest.mark.parametrize(("columns", "lines"), SIZES)
 def test_window_of_any_size_works(columns: int, lines: int) -> None:
-    """It is drawn in bounded time, and keys work."""
+    """A window of any size is drawn with bounded output, and keys work in it."""
     with terminal(columns=columns, lines=lines) as tty:
         tty.until_drawn()
         assert len(tty.written) < 5_000_000
@@ -232,7 +232,7 @@ def test_lost_terminal_ends_app(moment: str, heard: bool) -> None:
 
 
 def test_terminal_lost_before_start_ends_app() -> None:
-    """Where the hang-up is ignored nobody tells: there is no screen, and no line can be written."""
+    """A terminal lost before the start ends the app, even where the hang-up signal is ignored."""
     with terminal(TPUSTARTER_TEST="start-without-terminal") as tty:
         while b"ready\r\n" not in tty.written:  # the whole line: the driver's own write must end
             tty.read(0.1)
@@ -242,7 +242,7 @@ def test_terminal_lost_before_start_ends_app() -> None:
 
 
 def test_blocked_terminal_delays_no_signal() -> None:
-    """What waits to be written keeps no signal from ending it, and lines are taken again."""
+    """A signal ends the app while its output is blocked, and the terminal takes lines again."""
     with terminal(columns=300, lines=100, TPUSTARTER_TEST="give-up-soon") as tty:
         tty.until_drawn()
 

@@ -131,7 +131,7 @@ class Place:
 
     @property
     def name(self) -> str:
-        """Return what it is called in `BESIDE`."""
+        """Return its name in `BESIDE`."""
         option = isinstance(self.parameter, click.Option)
         return " ".join([*self.command, self.parameter.opts[0] if option else ""]).strip()
 
@@ -182,10 +182,10 @@ def nowhere(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 
 class Kept(io.BytesIO):
-    """What was written; it stays when the stream around it goes."""
+    """A stream that keeps its bytes after the text stream around it is closed."""
 
     def close(self) -> None:
-        """Keep it."""
+        """Keep the bytes: closing does nothing."""
 
 
 class Hung(BaseException):
@@ -225,7 +225,7 @@ def ended(words: list[str]) -> tuple[int, str, str]:
 def test_invalid_option_value_has_documented_code(
     place: Place, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """It ends with a documented code, no traceback, and nothing that would steer a terminal."""
+    """An invalid value ends with a documented code, no traceback and no control characters."""
     wrong = {name: why for name, value in VALUES.items() if (why := tried(place, value, capfd))}
 
     assert {} == wrong
@@ -318,7 +318,7 @@ CODES = [
 
 @pytest.mark.parametrize(("words", "code", "named"), CODES, ids=lambda one: str(one)[:60])
 def test_invalid_value_has_its_exit_code(words: list[str], code: int, named: str) -> None:
-    """And the error names it."""
+    """An invalid value ends with its own exit code and an error that names it."""
     ended_with, _, stderr = ended(words)
 
     assert code == ended_with
@@ -335,7 +335,7 @@ def test_too_long_state_folder_is_named(monkeypatch: pytest.MonkeyPatch) -> None
 
 
 def tried(place: Place, value: str, capfd: pytest.CaptureFixture[str]) -> str:
-    """Return what is wrong with how the program takes a value; empty for nothing."""
+    """Return the mistake in how the program takes a value; empty if there is none."""
     words = place.words(value)
     if place.has_json and (why := _wrong_json(place, words)):
         return why
@@ -353,7 +353,7 @@ def tried(place: Place, value: str, capfd: pytest.CaptureFixture[str]) -> str:
 
 
 def _wrong(code: int, text: str, value: str, *, is_run: bool = False) -> str:
-    """Return what no value may lead to; empty for nothing."""
+    """Return the fault in an outcome that no value may have; empty if there is none."""
     if code not in {*ExitCode} - {ExitCode.BUG, *(() if is_run else OF_RUN)}:
         return f"it ends with {code}: {text[-300:]}"
     if "Traceback" in text:
@@ -368,7 +368,7 @@ def _is_number(parameter: click.Parameter) -> bool:
 
 
 def _wrong_json(place: Place, words: list[str]) -> str:
-    """Return what is wrong with the document of the same command; empty for nothing."""
+    """Return the mistake in the JSON document of the same command; empty if there is none."""
     code, stdout, _ = ended([*place.command, "--json", *words[len(place.command) :]])
     try:
         told = json.loads(stdout)["exit_code"]

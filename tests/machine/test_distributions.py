@@ -1,4 +1,4 @@
-"""What is read from the folders of packages is what `importlib.metadata` reads there."""
+"""Package folders read without `importlib.metadata` give the same names and versions as with it."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def test_the_first_folder_of_the_path_counts_first(tmp_path: Path) -> None:
 
 
 def test_incomplete_package_has_no_name_or_version(tmp_path: Path) -> None:
-    """It is there, as Python sees it, and has neither name nor version."""
+    """An incomplete package is listed as Python sees it, without a name or a version."""
     lay(tmp_path, "jax-0.7.1.dist-info", None)
     lay(tmp_path, "numpy-2.0.dist-info", "", file="METADATA")
 
@@ -95,7 +95,7 @@ def test_incomplete_package_has_no_name_or_version(tmp_path: Path) -> None:
 
 
 def test_an_egg_is_read_as_well(tmp_path: Path) -> None:
-    """Whether it is a folder or a file."""
+    """An egg is read too, as a folder or as a file."""
     lay(tmp_path, "jax-0.7.1-py3.11.egg-info", "Name: jax\nVersion: 0.7.1\n", file="PKG-INFO")
     (tmp_path / "numpy-2.0.egg-info").write_text("Name: numpy\nVersion: 2.0\n", encoding="utf-8")
 

@@ -56,7 +56,7 @@ def test_another_google_device_is_never_a_chip(tmp_path: Path, device: str) -> N
 def test_unknown_google_device_is_reported_with_its_id(
     tmp_path: Path, device: str, pci_class: str | None, unknown: list[str]
 ) -> None:
-    """It is told with its id; network cards and disks say by their class that they are no TPU."""
+    """An unknown Google accelerator is reported by its id; network cards and disks aren't."""
     machine = lay_out(tmp_path, google_device=device)
     if pci_class:
         (tmp_path / "sys/bus/pci/devices/0000:00:03.0/class").write_text(pci_class + "\n")
@@ -162,7 +162,7 @@ def test_rights_are_judged_without_opening(tmp_path: Path) -> None:
 
 
 def test_linux_may_refuse_world_writable_file(tmp_path: Path) -> None:
-    """With fs.protected_regular, /tmp's files of other users cannot be opened with O_CREAT."""
+    """With fs.protected_regular, /tmp's files of other users can't be opened with O_CREAT."""
     machine = lay_out(tmp_path, "v5e", lock="stale", uid=os.getuid() + 1)
     (tmp_path / "proc/sys/fs").mkdir(parents=True)
     (tmp_path / "proc/sys/fs/protected_regular").write_text("2\n")
@@ -187,7 +187,7 @@ def test_kinds_of_container_are_distinguished(
 
 
 def test_container_is_recognised_by_root_mount_alone(tmp_path: Path) -> None:
-    """Where cgroups are hidden the mount of `/` still names the engine."""
+    """Where cgroups are hidden, the mount of `/` still identifies the container engine."""
     line = "1 0 0:1 / / rw - overlay overlay rw,lowerdir=/var/lib/docker/overlay2/l/A\n"
     machine = lay_out(tmp_path)
     (tmp_path / "proc/self").mkdir()

@@ -118,7 +118,7 @@ libtpu says that the TPU is in use for each that is unusable; a pipe, or nothing
 
 @pytest.mark.parametrize("name", IN_THE_WAY)
 def test_obstacle_to_libtpu_lock_file_is_named(name: str, tmp_path: Path) -> None:
-    """What libtpu cannot open or make is told with its kind, and nothing of it is touched."""
+    """Whatever keeps libtpu from its lock file is named by its kind, and isn't touched."""
     make, state, why = IN_THE_WAY[name]
     machine = lay_out(tmp_path, "v5e", uid=os.getuid() + 1 if os.getuid() else 1000)
     if os.getuid() == 0:

@@ -162,7 +162,7 @@ def test_machine_with_eight_chips_is_whole_slice(
 
 
 def test_metadata_query_needs_no_thread(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where no thread can be started the server is asked all the same, as it has a number."""
+    """If no thread can be started, a metadata server given by its IP address is still queried."""
 
     def refuse(**_: Any) -> None:
         raise RuntimeError("can't start new thread")
@@ -178,7 +178,7 @@ def test_metadata_query_needs_no_thread(tmp_path: Path, monkeypatch: pytest.Monk
 
 
 def test_the_command_for_all_workers_is_quoted(tmp_path: Path) -> None:
-    """What the machine says becomes one word of a command."""
+    """A value from the machine is quoted as one word of the command for all workers."""
     machine = lay_out(tmp_path, "v5e", env={"TPU_NAME": "my tpu; reboot"})
     command = host.all_workers_command("tpustarter check", machine)
 

@@ -30,7 +30,7 @@ def test_service_is_recognised_by_variables(env: dict[str, str], name: str | Non
 
 
 def test_each_service_has_a_path() -> None:
-    """It is suggested on such a machine, and followed where none was chosen."""
+    """Each notebook service's path is suggested there, and followed if none was chosen."""
     all_paths = paths.read_paths()
     ids = {path.id for path in all_paths}
     followed = course.find_path_to_follow(all_paths, on_tpu=True, env=KAGGLE)

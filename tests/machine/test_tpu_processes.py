@@ -1,4 +1,4 @@
-"""Who uses the TPU is told, and looking changes nothing."""
+"""The processes that use the TPU are listed, and listing them changes nothing."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tpustarter.probe.finding import NoAnswer
 
 
 def test_holder_has_user_command_and_age(tmp_path: Path) -> None:
-    """Who, what, since when; control characters never reach the report."""
+    """A holder has a pid, user, command and age; control characters and passwords are removed."""
     command = f"python tr\x1b]0;title\x07{'x' * 500}.py --password hunter2"
     machine = lay_out(tmp_path, "v5e", holder={"pid": 4242, "command": command, "age_s": 7500})
     (holder,) = host.list_tpu_processes(machine)

@@ -237,7 +237,7 @@ def test_field_sources_name_fields() -> None:
 
 @pytest.mark.parametrize("row", rows())
 def test_the_lowest_figure_is_the_one_judged_by(row: generations.Generation) -> None:
-    """Where sources differ each keeps its figure, and none is lower than the one judged by."""
+    """Each figure keeps the values of all its sources and is judged by the lowest."""
     for figure in figures(row):
         values = [figure.value, *(value for value, _ in figure.others)]
 
@@ -261,7 +261,7 @@ def test_figures_that_differ_between_sources_are_both_kept() -> None:
 
 
 def test_unknown_figure_is_none() -> None:
-    """What no public source says about the eighth generation is not in the table."""
+    """Facts that no public source gives for the eighth generation aren't in the table."""
     for row in map(tpus.find_generation, ("tpu8i", "tpu8t")):
         facts = (row.counts, row.devices_per_chip, row.nodes, row.runtime_version)
 
@@ -282,7 +282,7 @@ def test_rates_are_per_chip_and_in_tera(row: generations.Generation) -> None:
 
 @pytest.mark.parametrize("known", tpus.TOPOLOGIES, ids=lambda known: known.name)
 def test_a_topology_has_the_shape_of_its_type(known: tpus.Topology) -> None:
-    """What the compiler describes is the TPU of that name, with a little HBM kept for itself."""
+    """The compiler's topology matches the table: devices, hosts, and nearly all of the HBM."""
     tpu = tpus.parse_type(known.name)
     assert tpu.generation.hbm_gib is not None
     hbm_gib = tpu.generation.hbm_gib.lowest_value * tpu.chips / known.devices

@@ -40,7 +40,7 @@ def in_passes(count: int, product: Product) -> Product:
 
 
 def test_every_generation_has_the_types_of_the_table() -> None:
-    """What is native comes from `tpus.py`; every TPU has float32 and bfloat16."""
+    """A TPU's native types come from `tpus.py`; every TPU has float32 and bfloat16."""
     types = check("_matmul_types")
 
     def native(kind: str) -> tuple[str, ...]:
@@ -226,7 +226,7 @@ def emulate_requests(patch: pytest.MonkeyPatch, **changes: int) -> list[Finding]
 
 
 def named(results: list[Finding], code: str) -> dict[str | None, Any]:
-    """Return what was found of the parts that failed with this code."""
+    """Return the found value of each failed entity with this code."""
     return {
         finding.entity: finding.found
         for finding in results
@@ -281,7 +281,7 @@ def test_an_ignored_context_manager_is_named_twice(monkeypatch: pytest.MonkeyPat
 
 
 def test_call_overridden_by_its_context_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What the call says wins; a product that is better than asked for is still not what it is."""
+    """A call overridden by its context fails, even if the context asks for more precision."""
     requests = check("_requests")
     way = requests.WAYS["call inside a context"]._replace(multiply=requests.context("highest"))
     monkeypatch.setitem(requests.WAYS, "call inside a context", way)

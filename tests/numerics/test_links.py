@@ -132,7 +132,7 @@ def test_an_exchange_that_was_left_out_is_caught(monkeypatch: pytest.MonkeyPatch
 
 
 def test_unchanged_rows_are_equal_on_every_device() -> None:
-    """What is sent is not zeros, and the rows that change are the device's own."""
+    """The unchanged rows aren't zeros, and are the same on every device."""
     links, (_, _, (_, like)) = (
         check("_links"),
         next(iter(check("collective_rate").programs(jax.local_devices()))),
@@ -170,7 +170,7 @@ def test_gather_bus_bandwidth_counts_whole_array() -> None:
 
 
 def device(kind: str, platform: str = "tpu") -> Any:
-    """Return what stands for a device of some kind."""
+    """Return a stand-in for a device of some kind."""
     return SimpleNamespace(device_kind=kind, platform=platform)
 
 
@@ -243,7 +243,7 @@ def test_bit_flipped_on_way_to_device_is_caught(monkeypatch: pytest.MonkeyPatch)
 
 
 def test_bit_flipped_on_way_back_is_distinguished(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What arrived was right."""
+    """A bit that is flipped on the way back fails the returned array alone."""
 
     def breaks(patch: pytest.MonkeyPatch, module: Any) -> None:
         def fetch(x: jax.Array) -> np.ndarray:
@@ -336,7 +336,7 @@ def test_call_missing_from_queue_is_caught(monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def test_a_program_from_a_cache_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
-    """It returns the number of the program that was compiled, not of the one that was written."""
+    """A program from a stale cache fails, because it returns the number of an earlier program."""
     assert [("JAX-COMPILE-NEW", None, 0)] == failed("compile_time", monkeypatch)
 
 
@@ -358,7 +358,7 @@ def test_program_recompiled_at_every_call_is_caught(monkeypatch: pytest.MonkeyPa
 
 
 def test_no_two_programs_hold_the_same_number() -> None:
-    """What is compiled now was never compiled before."""
+    """Programs with different numbers differ, so a new number is never in a cache."""
     network = check("_network")
     like = check("compile_time").programs(jax.local_devices())
     [(_, _, arguments)] = like

@@ -113,7 +113,7 @@ def test_default_too_exact_for_tpu_is_information(monkeypatch: pytest.MonkeyPatc
 def test_wrong_numbers_fail_at_any_precision(
     monkeypatch: pytest.MonkeyPatch, fault: Callable[..., Any]
 ) -> None:
-    """What no arithmetic explains is a fault, also where little is promised."""
+    """A number that no precision explains is a failure, even at the default precision."""
     set_target(TPU)
     results = emulate(monkeypatch, default=fault, highest=fault)
 
@@ -274,7 +274,7 @@ def test_invented_number_fails_and_wrapped_number_teaches(
 
 
 def test_x64_narrows_no_type() -> None:
-    """Who turns 64-bit types on gets them, and the check says so."""
+    """With 64-bit types enabled nothing is narrowed, and the check reports that x64 is on."""
     jax.config.update("jax_enable_x64", True)
     try:
         results = {finding.code: finding for finding in findings("narrowing")}

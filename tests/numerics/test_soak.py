@@ -106,7 +106,7 @@ def test_round_wrong_everywhere_says_how_much(endurance: ModuleType, monkeypatch
 
 
 def test_device_that_differs_from_start_is_named(endurance: ModuleType, monkeypatch: Patch) -> None:
-    """It agrees with itself in every round, so only the start tells."""
+    """A device that agrees with itself but differs from the start is named."""
     lost = failed(endurance, monkeypatch, flip(4, lambda _, place: place == 2))
 
     assert [
@@ -276,7 +276,7 @@ def test_less_memory_than_expected_means_fewer_chunks(
 def test_other_failure_is_not_called_memory_shortage(
     endurance: ModuleType, monkeypatch: Patch
 ) -> None:
-    """What the device says otherwise is an error of the run."""
+    """A device error that isn't a lack of memory is raised, not reported as one."""
     run_out(monkeypatch, 1, "INTERNAL: a core halted")
 
     with pytest.raises(jax.errors.JaxRuntimeError, match="halted"):
@@ -384,7 +384,7 @@ def test_speed_comes_from_long_intervals_only(endurance: ModuleType) -> None:
 def test_rounds_are_compiled_despite_user_settings(
     endurance: ModuleType, monkeypatch: Patch
 ) -> None:
-    """With JAX_DISABLE_JIT=1 Python would do each round, and the device would mostly wait."""
+    """Rounds are compiled even with JAX_DISABLE_JIT=1, which would leave the device mostly idle."""
     work, calls = check("_work"), list[int]()
     honest = work.one_round
 

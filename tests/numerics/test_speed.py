@@ -39,7 +39,7 @@ def _brief(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def device(kind: str, place: int = 0) -> Any:
-    """Return what is asked of a device that is not there."""
+    """Return a stand-in for a device that isn't there."""
     return SimpleNamespace(device_kind=kind, platform="tpu", id=place)
 
 
@@ -52,7 +52,7 @@ def timed(kind: str, *seconds: float, together: float = 1.0) -> tuple[Any, list[
 
 
 def judged(kind: str, tflops: float, of: str = "bfloat16", unit: str = "TFLOP/s") -> Finding:
-    """Return what is said of a rate that a device is said to have."""
+    """Return the peak's finding for a rate measured on a device of this kind."""
     measured = timed(kind, TFLOPS / tflops / 10**12)
     results = rates.rates("JAX-X", "x", *measured, work=TFLOPS, unit=unit, kind=of)
     [peak] = [finding for finding in results if finding.code == "JAX-X-PEAK"]
@@ -79,7 +79,7 @@ def test_products_stay_exact_in_every_type(name: str, width: int) -> None:
 
 @pytest.mark.parametrize("name", TYPES)
 def test_the_large_product_is_exact(name: str) -> None:
-    """What a TPU is given, in NumPy: no sum and no number is more than its type holds."""
+    """The large product is exact: in NumPy no sum and no number exceeds what its type can hold."""
     dtype = np.dtype(getattr(jnp, name))
     x = hadamard.numbers(matmul.LARGE[1], dtype)
     once = hadamard.product(x)
@@ -90,7 +90,7 @@ def test_the_large_product_is_exact(name: str) -> None:
 
 
 def test_matrix_of_device_matches_numpy() -> None:
-    """What a device makes for itself: symmetric, of -1 and 1, its square n times the identity."""
+    """The device's matrix of -1 and 1 is symmetric, and its square is n times the identity."""
     first = np.arange(64.0 * 256, dtype=np.float32).reshape(64, 256) % 17
     x, w = map(np.asarray, jax.jit(hadamard.maker(128, np.dtype("float32")))(first))
 
@@ -369,7 +369,7 @@ def test_equal_devices_pass_and_each_is_listed() -> None:
 def test_measured_work_is_compiled_despite_user_settings(
     module: Any, owner: Any, function: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """With JAX_DISABLE_JIT=1 Python would do each round, and nobody would be told."""
+    """Measured work is compiled even with JAX_DISABLE_JIT=1, which would run it in Python."""
     honest, calls = getattr(owner, function), list[int]()
 
     @functools.wraps(honest)

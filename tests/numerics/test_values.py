@@ -150,7 +150,7 @@ def test_the_device_with_other_bits_is_named(monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_the_first_device_can_be_the_bad_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What most devices say is the answer, wherever the other one is."""
+    """If the first device disagrees with most devices, the first one is reported."""
     module = check("reductions")
     honest = module.reduce_all
 

@@ -42,7 +42,7 @@ SERVE = PlanOptions(serve=True, context=4096, weights="bf16")
 def test_tensor_sizes_divide_model(
     name: str, sizes: list[int], copies: list[int], padded: list[int], tmp_path: Path
 ) -> None:
-    """By heads and MLP or experts; a KV head may have several devices."""
+    """Tensor sizes divide heads and MLP or experts; a KV head may have several devices."""
     found = list_tensor_parallel_sizes(model_of(CONFIGS[name], tmp_path))
 
     assert sizes == [one.size for one in found]
@@ -147,7 +147,7 @@ def test_model_without_slice_has_largest_one(tmp_path: Path) -> None:
 def test_uneven_request_is_one_error(
     config: dict[str, Any], options: PlanOptions, names: list[str], words: str, tmp_path: Path
 ) -> None:
-    """With the reason."""
+    """A request that doesn't divide evenly is one usage error with the reason."""
     with pytest.raises(Problem) as found:
         plan_tpus(model_of(config, tmp_path), options, names)
 

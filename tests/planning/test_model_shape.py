@@ -157,7 +157,7 @@ def test_parts_that_are_left_out_are_named(tmp_path: Path) -> None:
 def test_windows_follow_family(
     changes: dict[str, Any], windows: tuple[int | None, ...], tmp_path: Path
 ) -> None:
-    """By the layers that the file lists, or else by the family's rule."""
+    """Sliding windows follow the file's list of layers, or else the rule of the model family."""
     assert windows == model_of({**SMALL, **changes}, tmp_path).windows
 
 

@@ -38,7 +38,7 @@ def test_count_equals_published(row: dict[str, Any], tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("row", OF_TRANSFORMERS, ids=lambda row: row["name"])
 def test_count_equals_that_of_transformers(row: dict[str, Any], tmp_path: Path) -> None:
-    """With biases, shared experts, plain layers between and no compressed queries."""
+    """The count equals transformers' for biases, shared experts, dense layers and plain queries."""
     model = model_of(row["config"], tmp_path)
 
     assert row["parameters"] == sum(count_parameters(list_arrays(model)).values())

@@ -1,4 +1,4 @@
-"""What each framework is told and asked, with stubs in place of the frameworks."""
+"""The calls that each adapter makes to its framework, with stubs in place of the frameworks."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def test_platform_is_set_and_user_choice_respected(
 def test_pytorch_xla_settings_are_variables_that_change_results(
     env: dict[str, str], names: tuple[str, ...]
 ) -> None:
-    """With XLA_USE_BF16 set a sound machine computes other numbers."""
+    """PyTorch/XLA's variables that change results, such as XLA_USE_BF16, are listed as settings."""
     assert frameworks.list_behaviour_variables("torch_xla", env) == names
 
 
@@ -93,7 +93,7 @@ UNDEFINED = "_XLAC.cpython-311.so: undefined symbol: _ZNK3c1010TensorImpl"
     ],
 )
 def test_mismatched_pair_is_named_by_missing_symbol(framework: str, words: str, told: bool) -> None:
-    """What the linker says means nothing to a newcomer; anything else keeps its own words."""
+    """A missing symbol is explained as mismatched packages; any other error keeps its own text."""
     reason = adapters.explain_import_failure(framework, ImportError(words))
 
     assert (reason is not None) == told

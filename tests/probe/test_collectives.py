@@ -159,7 +159,7 @@ def test_callers_of_a_computation_add_up(caller: str) -> None:
 
 @pytest.mark.parametrize(("kind", "size"), RECEIVED)
 def test_received_bytes_are_the_least_that_arrive(kind: str, size: int | None) -> None:
-    """By the kind and the group; what depends on data is unknown."""
+    """The received bytes depend on the collective and its group; unknown if they depend on data."""
     nothing = HloInstruction("", "", "", "", "")
     received = Collective(kind, 1000, size, ICI, 1, nothing).received_bytes
 

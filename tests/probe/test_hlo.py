@@ -133,7 +133,7 @@ def test_array_takes_bytes_of_compiler(text: str) -> None:
 
 @pytest.mark.parametrize("text", UNKNOWN)
 def test_a_layout_not_known_here_has_no_size(text: str) -> None:
-    """What is no array, or has a property nobody measured, gives None instead of a guess."""
+    """A shape that is no array, or has a layout not known here, gives None instead of a guess."""
     assert hlo_text.count_shape_bytes(text) is None
 
 

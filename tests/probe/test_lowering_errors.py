@@ -33,7 +33,7 @@ def test_place_is_last_line_of_own_file(code: str, place: str, tmp_path: Path) -
 
 
 def test_request_error_has_no_place(tmp_path: Path) -> None:
-    """It is not the file's fault, wherever it was raised."""
+    """An unmet request isn't the file's fault and has no line, wherever it was raised."""
     assert "" == find_user_line(UnmetRequestError("no torchax"), tmp_path / "mine.py")
 
 

@@ -23,7 +23,7 @@ from tpustarter.probe import check_needs
 def test_hosts_are_the_processes_that_jax_joined(
     jax: int | None, reason: str | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Where JAX was not imported there is one host, and it is not imported to ask."""
+    """The number of hosts is JAX's process count; if JAX wasn't imported, it's one host."""
     joined = SimpleNamespace(is_initialized=lambda: bool(jax))
     module: Any = jax and SimpleNamespace(process_count=lambda: jax, distributed=joined)
     monkeypatch.setitem(sys.modules, "jax", module)

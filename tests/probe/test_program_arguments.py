@@ -68,7 +68,7 @@ def test_values_of_plain_function_are_fixed() -> None:
 
 
 def test_jitted_function_keeps_its_static_values() -> None:
-    """It says itself which of its arguments are static."""
+    """A jitted function keeps the static arguments that it declares itself."""
     jitted = jax.jit(forward, static_argnames=("power",))
     function, values, named, _ = make(jitted, "*both()", "n=-1", "power=3")
 

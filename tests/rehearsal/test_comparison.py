@@ -52,7 +52,7 @@ CASES = {
 
 @pytest.mark.parametrize("case", CASES)
 def test_best_program_is_marked(case: str) -> None:
-    """It fits, and each TPU has its own."""
+    """The fastest program that fits is marked as the best, for each TPU by itself."""
     results, best = CASES[case]
     rows = compare_programs([*results, {**program("c", 1e-9), "tpu": "v6e-8"}], "v5e-8")
 

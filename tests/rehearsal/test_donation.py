@@ -95,7 +95,7 @@ TEXTS = [
 def test_hint_is_the_exact_change(
     arguments: list[str], most: int | None, needed: int | None, words: tuple[str, ...]
 ) -> None:
-    """It can be typed, and says if its figure is a bound."""
+    """The hint is a change that can be typed, and says if its figure is only a bound."""
     fields = {"arguments": arguments, "most_bytes": most, "hbm_bytes": needed}
     text = describe_donation(made("step", "v5e-8", donation=fields, hbm_limit_bytes=16 * 2**30))
 

@@ -1,4 +1,4 @@
-"""What lessons of the project say that a TPU needs is what the TPU compiler says."""
+"""The TPU figures in the project's lessons agree with the TPU compiler."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How far a rehearsal is: the total, the percentage, and the estimate."""
+"""The progress of a rehearsal: its total, its percentage and its estimate."""
 
 from __future__ import annotations
 
@@ -119,7 +119,7 @@ def test_check_of_many_programs_is_estimated_by_finished() -> None:
 
 
 def test_check_slower_than_elsewhere_is_estimated_by_programs() -> None:
-    """It took 20 s for v2-8, and half of it has taken 80 s for v6e-8."""
+    """With half of its programs done in 80 s, a check needs another 80 s, whatever v2-8 took."""
     progress, clock = given(*((name, tpu) for tpu in ("v2-8", "v6e-8") for name in ("slow", "a")))
     for name, tpu in (("slow", "v2-8"), ("a", "v2-8"), ("a", "v6e-8")):
         compiled(progress, clock, name, tpu, 20.0)

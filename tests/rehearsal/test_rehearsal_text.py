@@ -1,4 +1,4 @@
-"""What rehearsal reads and says: arguments that are typed, and the report as plain text."""
+"""The arguments that a rehearsal reads, and its report as plain text."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def test_value_of_file_is_kept_as_text(typed: str) -> None:
 
 @pytest.mark.parametrize("typed", REFUSED)
 def test_invalid_argument_is_refused(typed: str) -> None:
-    """What cannot be read is told as found and expected, in a line that is not endless."""
+    """An argument that can't be read is refused with found and expected, in a bounded message."""
     with pytest.raises(Problem) as problem:
         user_program.parse_argument(typed)
 

@@ -129,7 +129,7 @@ CAPS = [
 
 @pytest.mark.parametrize(("answer", "seconds"), CAPS)
 def test_compiler_may_need_fewer_flops(answer: dict[str, Any], seconds: float) -> None:
-    """It computes a product once that is written twice; loops and kernels it doesn't count."""
+    """The compiler may merge equal products, and doesn't count loops and kernels."""
     limits = {one["name"]: one["seconds"] for one in bounded(**answer)["bound"]["limits"]}
 
     assert pytest.approx(seconds) == limits["matrix unit"]
@@ -283,7 +283,7 @@ def test_notes_match_golden_file(request: pytest.FixtureRequest) -> None:
 
 @pytest.mark.parametrize("width", [40, 61, 200])
 def test_drawing_is_as_wide_as_asked(width: int) -> None:
-    """It has the roof, the program below or on it, and nothing beside the screen."""
+    """The roofline is at most as wide as asked, with the program drawn once."""
     lines = roofline.draw_roofline(bounded(), width)
 
     assert max(map(len, lines)) <= width
@@ -299,7 +299,7 @@ def test_no_bytes_draw_nothing() -> None:
 
 
 def test_svg_has_each_program_inside_its_frame() -> None:
-    """It is XML whatever a program is called, with a roof for each TPU."""
+    """The SVG is valid XML for any program name, and draws all within its frame."""
     names = ("v5e-8", "v6e-8")
     results = [bounded(tpu, measured_s=0.02) | {"program": "<&\x1b[31m"} for tpu in names]
     image = ElementTree.fromstring(roofline_svg.draw_roofline_svg(results))

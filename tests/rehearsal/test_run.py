@@ -91,7 +91,7 @@ def test_compiler_failure_costs_one_program(name: str, stub: str, tmp_path: Path
 
 @pytest.mark.parametrize("name", sorted(UNLISTED))
 def test_check_that_cannot_list_programs_is_one_error(name: str, stub: str) -> None:
-    """It is told once, and does not start the compiler for ever."""
+    """A check that can't list its programs is one error, and the others still compile."""
     rehearsal = rehearse(stub, name, "compiles")
     broken = next(one for one in rehearsal.results if one["check"] == f"jax.{name}")
 
@@ -157,7 +157,7 @@ def test_program_is_compiled_for_every_requested_tpu(stub: str) -> None:
 
 
 def test_check_needing_more_devices_is_left_out(stub: str) -> None:
-    """What a TPU cannot hold by number is told, and is no failure of the compiler."""
+    """A check that needs more devices than the TPU has is skipped, which is no failure."""
     rehearsal = rehearse(stub, "needs_many", tpus=("v5e-8", "v5e-16"))
 
     assert [("many", "v5e-16", "compiles")] == told(rehearsal, "program", "tpu", "status")
@@ -179,7 +179,7 @@ def test_program_for_other_size_is_noted_below_table(stub: str) -> None:
 
 
 def test_broken_program_makes_no_claim_about_others(stub: str) -> None:
-    """Who crashed may have kept a program from its turn, and then nothing is said about why."""
+    """A crashed program, which may have kept others from running, gives no claim about them."""
     rehearsal = rehearse(stub, "by_size", tpus=("v5e-8", "v4-8"))
     broken = {**rehearsal.results[0], "status": "error", "program": "ring of 4", "tpu": "v4-8"}
     del broken["devices"]
@@ -199,7 +199,7 @@ def test_broken_program_makes_no_claim_about_others(stub: str) -> None:
 def test_tpu_contradicting_table_is_refused(
     env: dict[str, str], words: str, stub: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Where the compiler describes another TPU, nothing it says counts."""
+    """If the compiler describes another TPU than the table, its answers are refused."""
     for name, value in env.items():
         monkeypatch.setenv(name, value)
     rehearsal = rehearse(stub, "compiles")
@@ -486,7 +486,7 @@ def test_argument_in_report_has_name_of_program() -> None:
 
 @pytest.mark.parametrize("text", ["", "Used", "Used 1G of 2G hbm.", "x" * 1000, "=" * 99 + "\n"])
 def test_log_without_report_has_no_fields(text: str) -> None:
-    """Where the compiler wrote no report there are no fields of one."""
+    """A log without the compiler's memory report gives no fields."""
     assert {} == memory_report.parse_memory_report(text)
 
 

@@ -1,4 +1,4 @@
-"""What is read of a user's file without running it, and the commands that are made of it."""
+"""The facts that are read from a user's file without running it, and the commands they give."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def train(tmp_path: Path) -> Path:
 
 
 def problem_of(path: Path, function: str, *given: str, tpus: tuple[str, ...] = ()) -> Problem:
-    """Return why a function of a file cannot be rehearsed."""
+    """Return the problem that keeps a function of a file from being rehearsed."""
     with pytest.raises(Problem) as problem:
         resolve.verify_function_and_arguments(
             user_program.parse_function(f"{path}:{function}", given), "train.py", given, tpus
@@ -122,7 +122,7 @@ def test_functions_are_listed_with_jit_options(train: Path) -> None:
 def test_every_error_ends_with_command(
     function: str, given: tuple[str, ...], what: str, hint: str, train: Path
 ) -> None:
-    """It names the arguments that are missing, and the command has an example for each."""
+    """Every error names the missing arguments and ends with a command that gives examples."""
     problem = problem_of(train, function, *given, tpus=("v6e-8",))
 
     assert what in problem.full_text
@@ -246,7 +246,7 @@ def test_imported_name_is_not_refused(line: str, tmp_path: Path) -> None:
 
 
 def test_a_script_without_jit_says_so(tmp_path: Path) -> None:
-    """Where nothing is defined there is a script, which has to jit something."""
+    """A file with no function and no `jax.jit` is reported as a script to run with `--script`."""
     path = tmp_path / "train.py"
     path.write_text("print('hello')\n")
     problem = problem_of(path, "programs")
@@ -276,7 +276,7 @@ def test_the_commands_that_are_offered_can_be_followed(train: Path) -> None:
 
 
 def test_only_jax_programs_are_listed_despite_unreadable_files(tmp_path: Path) -> None:
-    """What cannot be read, is too large, or is something else is left out."""
+    """Only JAX programs are listed; unreadable, too large and unrelated files are left out."""
     files = {
         "train.py": "import jax\ndef f(x): return x\n",
         "plain.py": "def f(x): return x\n",
@@ -296,7 +296,7 @@ def test_only_jax_programs_are_listed_despite_unreadable_files(tmp_path: Path) -
 
 
 def test_script_importing_own_model_is_offered(tmp_path: Path) -> None:
-    """It names neither JAX nor jit, and is what most people run."""
+    """A script that imports its own JAX model is offered, though it names neither JAX nor jit."""
     (tmp_path / "model.py").write_text("import jax\n\n\n@jax.jit\ndef step(x):\n    return x\n")
     (tmp_path / "train.py").write_text("import model\n\nfor _ in range(3):\n    model.step(1.0)\n")
     (tmp_path / "tools.py").write_text(

@@ -26,7 +26,7 @@ def own_python() -> Path:
 
 @pytest.mark.parametrize("content", MISTAKES)
 def test_syntax_error_has_line_and_column(tmp_path: Path, content: bytes) -> None:
-    """And the line itself, where there is one."""
+    """A syntax error is reported with its line, its column and the source line if there is one."""
     file = tmp_path / "train.py"
     file.write_bytes(content)
     with pytest.raises(Problem) as problem:

@@ -60,7 +60,7 @@ FILES = {
 def test_function_that_makes_module_is_recognised_without_running(
     text: str, tmp_path: Path
 ) -> None:
-    """It takes nothing, and its file imports torch; a framework that is named decides."""
+    """A function without arguments in a file that imports torch is a module; `--framework` wins."""
     file = tmp_path / "model.py"
     file.write_text(text)
 
@@ -97,7 +97,7 @@ USAGE = {
 
 @pytest.mark.parametrize("name", USAGE)
 def test_invalid_arguments_are_usage_error(name: str, stub: str) -> None:
-    """It is told before anything is started."""
+    """Invalid arguments are a usage error before anything is started."""
     asked, words = USAGE[name]
     with pytest.raises(Problem) as problem:
         Rehearsal(RehearsalRequest(compiler=stub, tpus=("v5e-8",), **asked))
@@ -139,7 +139,7 @@ def test_the_installed_library_lowers_and_its_metadata_decides(
 
 
 def test_python_without_torch_gets_setup_command(tmp_path: Path, stub: str) -> None:
-    """By the Python that was named, and where none is found at all."""
+    """The set-up command is the hint if the named Python has no torch, or none is found."""
     bare = str(make_python(tmp_path / "bare"))
     with pytest.raises(Problem, match="no torch_xla or torchax") as named:
         rehearse(stub, ids=(f"{MODULES}:make",), python=bare)
@@ -177,7 +177,7 @@ def test_stablehlo_file_tells_its_devices(tmp_path: Path, stub: str) -> None:
 
 
 def test_invalid_stablehlo_file_is_refused_at_once(tmp_path: Path, stub: str) -> None:
-    """With what writes one."""
+    """An invalid StableHLO file is refused at once, and the hint names what writes one."""
     file = tmp_path / "model.mlirbc"
     file.write_bytes(b"PK\x03\x04")
     with pytest.raises(Problem, match="is not a StableHLO file") as problem:

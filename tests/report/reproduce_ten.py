@@ -38,7 +38,7 @@ def reproduced(check_id: str, folder: Path) -> tuple[last_failures.SavedFailure,
 
 
 def told(python: Interpreter, check_id: str, machine: host.Machine, folder: Path) -> dict[str, Any]:
-    """Return what a report tells of the reproducer of a check."""
+    """Return the report's facts about the reproducer of a check."""
     context = ReportContext(machine, folder, python)
     section, left_out = collector.run_collector(
         reproducers.make_reproducer_collector((check_id,)),
@@ -50,7 +50,7 @@ def told(python: Interpreter, check_id: str, machine: host.Machine, folder: Path
 
 
 def has_no_tpustarter(python: Interpreter) -> bool:
-    """Return whether a Python cannot import this program."""
+    """Return whether a Python can't import this program."""
     words = [str(python.path), "-I", "-c", "import tpustarter"]
     return b"ModuleNotFoundError" in subprocess.run(words, capture_output=True, check=False).stderr
 

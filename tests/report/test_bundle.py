@@ -60,7 +60,7 @@ def test_files_under_sudo_belong_to_caller(
 
 
 def test_archive_holds_files_of_manifest(report: BugReport, tmp_path: Path) -> None:
-    """With their sizes and digests, and what was left out and why."""
+    """The archive holds its manifest's files, with sizes, digests and what was left out."""
     packed = bundle.write_bundle(report, tmp_path / "out")
     with tarfile.open(packed) as tar:
         members = {one.name: one for one in tar}
@@ -106,7 +106,7 @@ def test_existing_report_is_not_overwritten(report: BugReport, tmp_path: Path) -
 
 
 def test_unwritable_folder_is_single_problem(report: BugReport, tmp_path: Path) -> None:
-    """With the reason."""
+    """A folder that can't be written is one problem with the reason."""
     (tmp_path / "file").write_text("")
     with pytest.raises(Problem, match="cannot make"):
         bundle.write_bundle(report, tmp_path / "file" / "below")

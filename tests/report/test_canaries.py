@@ -87,7 +87,7 @@ def leaks(report: BugReport) -> dict[str, list[bytes]]:
 
 
 def leaking(context: ReportContext, size: int) -> dict[tuple[str, ...], dict[str, list[bytes]]]:
-    """Return what leaks where only so many collectors report, by their names."""
+    """Return the leaks of each set of `size` collectors, by their names."""
     found = {}
     for subset in combinations(NAMES, size):
         context.found = SharedFacts()
@@ -118,7 +118,7 @@ def test_no_canary_in_report_of_tpu_in_use(
 def test_search_finds_canaries_without_cleaning(
     context: ReportContext, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Where cleaning is taken away, the same search finds the canaries in every file."""
+    """Without cleaning, the same search finds the canaries in every file."""
     from tpustarter.report.clean.cleaner import Cleaner
 
     monkeypatch.setattr(Cleaner, "clean_text", lambda _, text, lines=0: text)  # noqa: ARG005

@@ -1,4 +1,4 @@
-"""What the self-check says in a report: the last run, the host checks now, and what has changed."""
+"""The self-check in a report: the last run, the host checks now, and the changes between runs."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def kept(**frameworks: str) -> dict[str, Any]:
 
 
 def test_host_warnings_are_reported_with_hints(context: ReportContext) -> None:
-    """And what passes is only counted."""
+    """Host warnings are reported with their hints; what passes is only counted."""
     facts = sections(context)["checks"]["facts"]
 
     assert "HOST-HUGE-PAGES" in [one["code"] for one in facts["findings"]]
@@ -88,7 +88,7 @@ def test_changes_since_last_good_run_are_reported(context: ReportContext) -> Non
 
 
 def test_missing_good_run_is_reported_with_command(context: ReportContext) -> None:
-    """With the command that keeps a run."""
+    """A report without a saved good run names the command that saves one."""
     found = sections(context)
 
     assert "--save" in found["changes"]["why"]

@@ -1,4 +1,4 @@
-"""What differs between two reports: the most suspicious first, and nothing that always differs."""
+"""The differences between two reports: suspicious ones first, and none that always differ."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def test_differences_begin_with_verdict_and_hang(
 
 
 def test_same_report_has_no_differences(good: dict[str, Any]) -> None:
-    """It says so, and how much was compared."""
+    """A report compared with itself has no differences, and the number of facts is shown."""
     document = compared(good, good)
 
     assert [] == document["differences"]

@@ -58,7 +58,7 @@ def steps(section: ReportSection) -> dict[str, str]:
 
 
 def test_hang_has_step_seconds_and_stack(tmp_path: Path) -> None:
-    """And the process is gone afterwards."""
+    """A hang is reported with its step, seconds and stack, and its process is ended."""
     python = telling.hostile_python(tmp_path / "v", "hangs")
     section = asked(context_of(tmp_path, python, wait_s=HANG_WAIT_S))
     facts = section.facts
@@ -163,7 +163,7 @@ def test_missing_collect_env_of_torch_is_reported(tmp_path: Path) -> None:
 
 
 def test_missing_python_leaves_section_unanswered(tmp_path: Path) -> None:
-    """It says that there is none."""
+    """Without a Python the section is unanswered and gives that as its reason."""
     section = asked(context_of(tmp_path, None))
 
     assert ("unanswered", "there is no Python to test on this machine") == (
@@ -212,7 +212,7 @@ COLLECTED = {
 
 @pytest.mark.parametrize("name", COLLECTED)
 def test_failing_collector_still_gives_section(name: str, tmp_path: Path) -> None:
-    """And what it may not tell is named, without a word of it."""
+    """A collector that fails or gives what isn't allowed still has its section, with a reason."""
     collect, state, why = COLLECTED[name]
     limit_s = 0.05 if name == "hangs" else WAIT_S
     one = Collector("name", "Title", collect, {"x": clean_number}, limit_s=limit_s)

@@ -1,4 +1,4 @@
-"""What a report tells of the machine and of how frameworks came to it, read from files alone."""
+"""The machine and the paths of its frameworks in a report, read from files alone."""
 
 from __future__ import annotations
 

@@ -83,7 +83,7 @@ def document(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
 
 
 def issue(document: dict[str, Any], tracker: str = "jax") -> str:
-    """Return what goes into a tracker, without what the user reads before."""
+    """Return the text of the issue, without the part that only the user reads."""
     document["first"]["tracker"] = tracker
     before, _, text = markdown_form.render_markdown(document).partition(BEGINS)
     assert before.startswith("## Before you file\n")
@@ -133,7 +133,7 @@ def test_own_tensorflow_build_is_source(origin: str, source: str, document: dict
 
 
 def test_text_for_user_fits_terminal(document: dict[str, Any]) -> None:
-    """It is no part of the issue, where a line's end is a break."""
+    """The text for the user before the issue fits a terminal of 80 columns."""
     for tracker in LABELS:
         one = copy.deepcopy(document)
         one["first"]["tracker"] = tracker
@@ -375,7 +375,7 @@ def test_every_fact_of_document_is_shown(document: dict[str, Any]) -> None:
 
 
 def test_facts_too_long_for_issue_are_named(document: dict[str, Any]) -> None:
-    """It stays in report.json."""
+    """Facts that are too long for an issue are named and stay in report.json."""
     text = markdown_form.render_markdown(document, limit=3000)
 
     assert "too long for an issue, see report.json" in text
@@ -408,7 +408,7 @@ def told(sections: dict[str, dict[str, Any]]) -> ReportFacts:
 
 
 def test_default_tracker_is_that_of_installed_framework() -> None:
-    """And where host checks fail on a TPU VM it is Google's."""
+    """The tracker is the installed framework's, or Google's if host checks fail on a TPU VM."""
     torch = {"python": {"packages": {"torch": "2.9.0", "torch_xla": "2.9.0"}}}
     failing = {
         "tpu": {"chips": 4},
@@ -447,7 +447,7 @@ def test_tracker_is_found_by_product_name(name: str) -> None:
 
 
 def test_unknown_tracker_lists_valid_names() -> None:
-    """With what was typed."""
+    """An unknown tracker is refused with what was typed and the valid names."""
     with pytest.raises(Problem, match="`--for mxnet` is not a tracker, expected one of jax, pyt"):
         issue_trackers.find_tracker("mxnet")
 

@@ -100,7 +100,7 @@ KEPT = (
 
 @pytest.mark.parametrize("text", REPLACED)
 def test_text_shaped_like_name_is_replaced(text: str) -> None:
-    """Where nobody said the name before."""
+    """A text with the shape of a name is replaced even if the name isn't known."""
     assert REPLACED[text] == cleaner().clean_text(text)
 
 
@@ -141,7 +141,7 @@ def test_next_report_reuses_pseudonyms() -> None:
 
 @pytest.mark.parametrize("saved", [{"host": 3}, {"who": {"x": 1}}, {"host": {"x": "1"}}])
 def test_damaged_pseudonym_file_is_ignored(saved: dict[str, object]) -> None:
-    """What is no number is not used."""
+    """A damaged file of pseudonyms is ignored, and numbers start at 1 again."""
     assert "host-1" == Pseudonyms(saved).make_pseudonym("host", "x")
 
 
@@ -163,7 +163,7 @@ def test_text_with_name_left_is_refused() -> None:
     )
 )  # fmt: skip
 def test_name_beside_any_character_is_not_left(before: str, after: str, name: str) -> None:
-    """Or the text is refused."""
+    """A name next to any character is replaced, or the whole text is refused."""
     one = cleaner(user="zq7ada", project="zq7-lab-314", bucket="zq7-b")
     try:
         clean = one.clean_text(f"{before} {name} {after}")
@@ -192,7 +192,7 @@ LONG = (
 
 
 def test_long_line_is_cut_before_search() -> None:
-    """What costs is the part that is searched, whatever the length; the rest is not shown."""
+    """A long line is cut before the search, so its cost is bounded; the rest isn't shown."""
     one = cleaner(user="zq7ada")
     for piece in LONG:
         clean = one.clean_text(f"{piece * 8_000} zq7ada")

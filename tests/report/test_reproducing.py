@@ -315,7 +315,7 @@ sum 5
 
 
 def test_block_includes_required_blocks(tmp_path: Path) -> None:
-    """What it prints is compared with the lesson, without what the blocks above it print."""
+    """A block's file includes the blocks it requires, and only its own output is compared."""
     (tmp_path / "jax").mkdir()
     (tmp_path / "jax/01-sums.md").write_text(LESSON)
     lesson = content.read_lesson(tmp_path / "jax/01-sums.md")
@@ -333,7 +333,7 @@ def test_block_includes_required_blocks(tmp_path: Path) -> None:
 
 
 def test_inapplicable_variants_give_reason() -> None:
-    """And those that do not say why."""
+    """A variant that doesn't apply gives its reason, and the others give none."""
     check = next(one for one in content.read_checks() if one.id == "jax.all_reduce")
     on_tpu = reproducer_file.make_check_file(check, None, ON_TPU)
     on_cpu = reproducer_file.make_check_file(check, None, ON_CPU)
@@ -354,7 +354,7 @@ def test_inapplicable_variants_give_reason() -> None:
 
 
 def test_conclusion_orders_variants_by_importance() -> None:
-    """What changes nothing comes first, then where it holds, then what else happens."""
+    """The conclusion lists variants that still fail, then those that hold, then other outcomes."""
     fails = TrialOutcome("fails", frozenset({"A-B"}))
     rows = [
         TriedVariant(Variant("as it is", {}, "as it is"), fails),
@@ -428,7 +428,7 @@ def test_report_has_files_and_their_outcome_first(tmp_path: Path) -> None:
 def test_no_canary_in_report_with_reproducers(
     devices: str, tmp_path: Path, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What a failed run said, and what the file prints, is cleaned; after a hang nothing is run."""
+    """No canary of failed runs or reproducers is in the report; after a hang nothing is run."""
     remember("jax.all_reduce", telling.TEXTS)
     lesson = next(one for one in content.read_lessons() if one.id == "jax/precision")
     block = blocks.list_blocks(lesson)[0]
@@ -488,7 +488,7 @@ def test_spoilt_reproducer_in_bundle_is_left_out(
 
 
 def test_passing_check_is_forgotten() -> None:
-    """And the host's, which nothing reproduces, is never kept."""
+    """A check that passes is forgotten; a host check, which has no reproducer, is never kept."""
     found = {"code": "JAX-X-Y", "verdict": "fail", "found": 1}
     run = Run("0", "2026-11-22T10:00:00+00:00", "quick", target={"python": "/x/bin/python"})
     run.results = [

@@ -156,7 +156,7 @@ def test_slow_machine_keeps_time_for_the_suite(
 
 
 def test_summary_names_failures_and_slow_lanes_and_tests(gate: ModuleType, tmp_path: Path) -> None:
-    """With the last forty lines of a lane that failed."""
+    """The summary names failures, slow lanes and slow tests, with a failed lane's last 40 lines."""
     (tmp_path / "bad").write_text("".join(f"line {number}\n" for number in range(100)))
     bad = gate.Run(
         LANE, tmp_path / "bad", code=1, seconds=16.0, durations=[(9.0, "slow"), (1.0, "b")]

@@ -107,7 +107,7 @@ def google_imports(package: Path) -> list[str]:
 
 
 def is_google(name: str) -> bool:
-    """Return whether a name is of one of Google's libraries, or of gRPC below them."""
+    """Return whether a name belongs to one of Google's libraries, or to gRPC below them."""
     return name.partition(".")[0] in ("google", "grpc", "proto", "grpc_status")
 
 
@@ -227,7 +227,7 @@ NAMES_FRAMEWORKS = {
 
 
 def test_frameworks_are_listed_in_one_module() -> None:
-    """What another module needs of every framework is a field of its row."""
+    """Frameworks are listed in one module; other modules read a field of its rows."""
     assert sorted(NAMES_FRAMEWORKS) == framework_lists(PACKAGE)
 
 
@@ -519,7 +519,7 @@ def test_probe_archive_holds_only_its_parts(tmp_path: Path) -> None:
 
 
 def too_long(path: Path, limit: int) -> list[str]:
-    """Return what is over its limit in one Python file: the file, or a function."""
+    """Return the parts of a Python file that exceed a limit: the file, or a function."""
     text = path.read_text(encoding="utf-8")
     found = (
         [f"{path.name}: {len(text.splitlines())} lines"] if len(text.splitlines()) > limit else []
@@ -619,7 +619,7 @@ def last_names(expression: ast.AST) -> set[str]:
 
 
 def reads_advice(node: ast.AST) -> bool:
-    """Return whether an expression takes a sentence apart, or looks for words in it."""
+    """Return whether an expression splits a sentence or searches it for words."""
     match node:
         case ast.Compare(left=ast.Constant() | ast.JoinedStr(), ops=[ast.In() | ast.NotIn()]):
             parts = node.comparators
@@ -650,7 +650,7 @@ def readers_of_advice(package: Path) -> list[str]:
 
 
 def test_no_code_reads_a_hint_or_a_headline() -> None:
-    """What a hint names is data, so that its sentence may change; each exception is still one."""
+    """No code reads a hint or a headline to decide something, except where it is still allowed."""
     assert sorted(MAY_READ) == sorted(readers_of_advice(PACKAGE))
 
 

@@ -53,7 +53,7 @@ def counted(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
 def test_same_python_uses_bytecode_and_others_source(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What another Python compiled is passed over, in silence."""
+    """Only the same Python uses the archive's bytecode; others silently use the source."""
     own = probe_archive.build_probe_archive(tmp_path / "own.pyz")
     monkeypatch.setattr(probe_archive, "MAGIC_NUMBER", b"\x00\x01\r\n")
     monkeypatch.setattr(cache, "__version__", "another")
@@ -116,7 +116,7 @@ def test_a_changed_check_is_in_the_next_archive(tmp_path: Path) -> None:
 def test_incomplete_archive_is_built_again(
     spoiled: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It is never run."""
+    """An incomplete archive in the cache is never run, but built again."""
     first = probe_archive.build_probe_archive(tmp_path / "probe.pyz").read_bytes()
     data = kept().read_bytes()
     kept().write_bytes(data[: len(data) // 2] if spoiled == b"half" else spoiled)
@@ -130,7 +130,7 @@ def test_incomplete_archive_is_built_again(
 def test_archive_cache_is_unused_under_sudo(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What lies in the user's folder may have been written by any program of theirs."""
+    """Under sudo the user's cache is neither read nor written: any program may have changed it."""
     probe_archive.build_probe_archive(tmp_path / "probe.pyz")
     data = kept().read_bytes()
     kept().unlink()
@@ -148,7 +148,7 @@ def test_archive_cache_is_unused_under_sudo(
 def test_archive_is_rebuilt_without_state_folder(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It works without bytecode too."""
+    """Without a state folder the archive is rebuilt each time, without bytecode."""
     monkeypatch.setenv("TPUSTARTER_HOME", "/proc/nowhere")
     built = counted(monkeypatch)
     probe = probe_archive.build_probe_archive(tmp_path / "probe.pyz")

@@ -34,7 +34,7 @@ def test_second_holder_learns_current_holder() -> None:
 
 
 def test_released_lease_can_be_taken_again() -> None:
-    """What the file says of an earlier holder does not count."""
+    """A released lease can be taken again, whatever its file says about the earlier holder."""
     for name in ("first", "second"):
         with lease.hold_lease(name):
             pass
@@ -103,7 +103,7 @@ def test_lease_names_kind_of_accelerator(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("is_earlier", [False, True])
 def test_lock_file_of_root_is_removed(tmp_path: Path, *, is_earlier: bool) -> None:
-    """What libtpu made meanwhile, as nobody else could open it; not what was there before."""
+    """Root removes a lock file that appeared during the lease, but not an earlier one."""
     path = tmp_path / "tmp/libtpu_lockfile"
     path.parent.mkdir()
     if is_earlier:

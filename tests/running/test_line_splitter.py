@@ -27,7 +27,7 @@ def test_pieces_become_lines(pieces: list[bytes], expected: list[str]) -> None:
 
 
 def test_a_progress_bar_shows_before_its_line_ends() -> None:
-    """It may take an hour to do that."""
+    """A progress bar is shown before its line ends, which may take an hour."""
     lines = LineSplitter()
 
     assert ["10%"] == lines.feed(b"\r10%\r20%")

@@ -62,7 +62,7 @@ def test_signal_ends_command_with_shell_code() -> None:
 
 
 def test_missing_command_raises() -> None:
-    """With nothing left open."""
+    """A missing command raises FileNotFoundError and leaves no file open."""
     done = run("no-such-command", expected=1)
     assert b"FileNotFoundError" in done.stderr
 
@@ -129,7 +129,7 @@ def test_background_process_does_not_delay_end() -> None:
 
 
 def test_command_on_terminal_follows_its_size() -> None:
-    """And hears of a new one."""
+    """A command on a terminal gets its size, and is notified when it changes."""
     with terminal(*python(REPORT), drive=DRIVE, columns=93, lines=31) as tty:
         tty.until(lambda text: "[true, true, true]" in text and "93 31" in text)
         assert 0 == tty.end()

@@ -1,4 +1,4 @@
-"""What a process writes is kept at both ends, and its end has a name."""
+"""The start and the end of a process's output are kept, and its outcome has a name."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ def test_unreaped_process_counts_as_ended() -> None:
 def test_machine_daemon_survives_without_open_files_of_ours(
     stays: bool, code: int, tmp_path: Path
 ) -> None:
-    """It was started by a command that changes the machine and ended well; no other one stays."""
+    """A daemon survives only a machine command that ended well, and has none of our open files."""
     ours = os.open(tmp_path, os.O_RDONLY)
     held = f"/proc/self/fd/{ours}"
     script = f'setsid sleep 600 & ls {held} >&2; echo "$!"; exit {code}'

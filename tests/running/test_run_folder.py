@@ -51,7 +51,7 @@ def test_log_of_failed_run_is_kept(name: str, home: Path) -> None:
 
 
 def test_run_with_invalid_python_keeps_its_log(home: Path, tmp_path: Path) -> None:
-    """What it wrote is quoted in one line alone."""
+    """A run with an invalid Python keeps its whole log, of which the error quotes one line."""
     python = tmp_path / "python"
     python.write_text("#!/bin/sh\necho no licence\necho found\n")
     python.chmod(0o755)

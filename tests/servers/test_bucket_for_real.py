@@ -95,7 +95,7 @@ def test_bucket_is_mounted_proved_and_removed(copy: Guest) -> None:
 
 
 def test_missing_permission_is_named_and_run_continues_later(copy: Guest) -> None:
-    """What was done stays, the next run does the rest, and undo knows of both."""
+    """After a missing permission, the next run does the remaining steps and undo reverts all."""
     before = run(copy, LISTING)
     run(copy, "touch /no-permission")
     code, said = run(copy, f"{SETUP} --yes --root")

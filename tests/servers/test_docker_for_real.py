@@ -121,7 +121,7 @@ def test_docker_is_installed_proved_and_removed(copy: Guest) -> None:
 
 
 def test_killed_installation_continues_and_can_be_undone(copy: Guest) -> None:
-    """What was done stays, the next run does the rest, and undo knows of both."""
+    """After a killed installation, the next run does the remaining steps and undo reverts all."""
     before = listing(copy)
     killed = (
         f"mkfifo pipe; {SETUP} --yes --root >pipe & pid=$!; "

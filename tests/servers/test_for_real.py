@@ -78,7 +78,7 @@ def tpustarter(home: Path, *words: str) -> subprocess.CompletedProcess[str]:
 
 
 def listing(home: Path) -> list[str]:
-    """Return what is in a home, but for what the program keeps in its state folder."""
+    """Return the files of a home folder, without the program's state folder."""
     return sorted(
         str(path.relative_to(home))
         for path in home.rglob("*")
@@ -168,7 +168,7 @@ def test_served_page_opens_and_kernels_end_with_server(made: Path) -> None:
 
 
 def asked(method: str, url: str, headers: dict[str, str] | None = None) -> int:
-    """Return what a request is answered with."""
+    """Return the HTTP status of a request."""
     request = urllib.request.Request(url, method=method, headers=headers or {})
     try:
         with urllib.request.urlopen(request, timeout=HANG_S) as answer:
@@ -187,7 +187,7 @@ def words_of(pid: int) -> str:
 
 
 def test_only_colab_page_gets_in(made: Path) -> None:
-    """What a browser asks for Colab's page is granted, and refused to a stranger's."""
+    """A browser's request from Colab's page is granted, and one from another page is refused."""
     done = tpustarter(made, "setup", "colab", "--yes")
     said = " ".join(done.stdout.replace("|", "").split())
 
@@ -268,7 +268,7 @@ def run_cells(
 
 @pytest.mark.timeout(TIMEOUT_S)  # an environment is made twice
 def test_first_cell_leaves_the_kernel_as_it_was(made: Path, tmp_path: Path) -> None:
-    """It installs into an environment of its own, and shows its result as HTML and as text."""
+    """The first cell installs into its own environment, and shows HTML and text."""
     cell = first_cell("start/12-on-kaggle.md")
     assert cell == first_cell("start/06-on-colab.md")
     wheel = next(Path("dist").glob("tpustarter-*.whl"), None) or REPOSITORY
@@ -295,7 +295,7 @@ def test_first_cell_leaves_the_kernel_as_it_was(made: Path, tmp_path: Path) -> N
 
 
 def test_undo_leaves_nothing(made: Path) -> None:
-    """What was there before is there, and no more."""
+    """Undo restores the home folder to its state before the set-up."""
     assert 0 == tpustarter(made, "setup", "jupyter", "--undo", "--yes").returncode
 
     # Jupyter itself keeps something for a person who has used it.

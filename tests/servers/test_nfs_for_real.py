@@ -108,7 +108,7 @@ def started(said: str) -> list[str]:
 
 
 def test_folder_is_shared_and_mounted_once_and_undone(server: Guest, client: Guest) -> None:
-    """What a client writes is there to the byte, and undo leaves nothing but what was written."""
+    """A client's files are exact on the server, and stay there after undo."""
     before = done(server, LISTING), done(client, LISTING)
     set_up(server, f"nfs-server {SUBNET}")
     said = set_up(client, f"nfs-client {OF_SERVER}")
@@ -157,7 +157,7 @@ def test_client_outside_subnet_cannot_mount(server: Guest, client: Guest) -> Non
 
 
 def test_killed_setup_continues_and_can_be_undone(server: Guest) -> None:
-    """What was done stays, the next run does the rest, and undo knows of both."""
+    """After a killed set-up, the next run does the remaining steps and undo reverts all."""
     before = done(server, LISTING)
     tpustarter(
         server,

@@ -43,7 +43,7 @@ def tuning(*words: str) -> subprocess.CompletedProcess[str]:
 
 
 def listing() -> list[str]:
-    """Return what the set-up may change, as it is now."""
+    """Return the current state of what the set-up may change."""
     logs = Path(LOGS)
     files = [path for path in (*FILES, TCMALLOC) if Path(path).exists()]
     mode = [oct(logs.stat().st_mode)] if logs.exists() else []
@@ -96,7 +96,7 @@ def test_tuning_is_applied_once_and_undone() -> None:
 
 
 def test_killed_tuning_continues_and_can_be_undone() -> None:
-    """What was done stays, the next run does the rest, and undo knows of both."""
+    """After a killed tuning, the next run does the remaining steps and undo reverts all."""
     before = listing()
     words = [sys.executable, "-m", "tpustarter", "setup", "tuning", "--yes", "--root"]
     with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as process:
@@ -162,7 +162,7 @@ cat {HUGE_PAGES}
     "overlayfs and Debian's package systemd.",
 )
 def test_huge_pages_survive_restart_until_undo(tmp_path: Path) -> None:
-    """By systemd itself, as it starts; nobody runs anything of ours for that."""
+    """Huge pages survive a restart because systemd sets them, until undo removes that."""
     setup = f"TPUSTARTER_HOME=/state {sys.executable} -m tpustarter setup tuning --yes --root"
     with sandbox.sandbox(tmp_path / "copy") as copy:
         copy.run(f"cat >/etc/boot.sh <<'END'\n{BOOT}END")

@@ -98,7 +98,7 @@ def stranger(target: str) -> Iterator[str]:
             )
 
         def log_message(self, *_: object) -> None:
-            """Say nothing."""
+            """Log nothing."""
 
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler) as page:
         threading.Thread(target=page.serve_forever, daemon=True).start()

@@ -88,7 +88,7 @@ def with_server(test: Callable[[Server, aiohttp.ClientSession], Awaitable[None]]
 
 
 async def status(client: aiohttp.ClientSession, url: str, **headers: str) -> tuple[int, str]:
-    """Return what the server answers, without following it elsewhere."""
+    """Return the status and the text of the server's answer, without following redirects."""
     async with client.get(url, headers=headers, allow_redirects=False) as answer:
         return answer.status, await answer.text()
 
@@ -220,7 +220,7 @@ def test_plain_textual_serve_lets_foreign_page_start_app(
 
 
 def test_taken_port_is_one_error() -> None:
-    """With the option that helps."""
+    """A taken port is one error, and its hint is the command with another port."""
 
     async def body(server: Server, _: aiohttp.ClientSession) -> None:
         words = [sys.executable, "-m", "tpustarter", "serve", "--port", str(server.port)]

@@ -85,7 +85,7 @@ def other(folder: Path, port: int) -> ServerProcess:
 
 
 def status(url: str) -> int:
-    """Return what a request is answered with."""
+    """Return the HTTP status of a request."""
     try:
         with urllib.request.urlopen(url, timeout=HANG_S) as answer:
             return answer.status
@@ -133,7 +133,7 @@ def test_server_answers_token_holder_until_stopped(tmp_path: Path) -> None:
     ],
 )
 def test_open_or_ended_server_is_error(behave: str, said: str, tmp_path: Path) -> None:
-    """It is never shown as ready, and nothing of it is left."""
+    """A server that is open to all, or has ended, is an error and leaves no process."""
     folder = lay(tmp_path / "env", behave)
     shown: list[str] = []
     with pytest.raises(Problem, match=said):
@@ -144,7 +144,7 @@ def test_open_or_ended_server_is_error(behave: str, said: str, tmp_path: Path) -
 
 
 def test_taken_port_is_named_before_start(tmp_path: Path) -> None:
-    """With the command for another one."""
+    """A taken port is named before the server starts, with the command for another port."""
     folder = lay(tmp_path / "env")
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))

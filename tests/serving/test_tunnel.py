@@ -38,7 +38,7 @@ def test_invalid_connection_gives_no_command(tmp_path: Path, connection: str) ->
 
 
 def test_a_tpu_vm_is_reached_by_gcloud(tmp_path: Path) -> None:
-    """With its name and zone, through IAP where it has no address, and of a slice the worker."""
+    """A TPU VM is reached by its name, zone and worker, and through IAP if it has no address."""
     worker = {"attributes/agent-worker-number": "2"}
     with fake_metadata.serve(NAMED | worker) as address:
         found = commands(tmp_path, {"GCE_METADATA_HOST": address, **SSH})
@@ -55,7 +55,7 @@ def test_a_tpu_vm_is_reached_by_gcloud(tmp_path: Path) -> None:
 
 
 def test_a_machine_of_compute_engine_is_another_command(tmp_path: Path) -> None:
-    """It has a name, and none of a TPU VM."""
+    """A Compute Engine machine that isn't a TPU VM is reached by `gcloud compute ssh`."""
     with fake_metadata.serve({**NAMED, "attributes/instance-id": ""}) as address:
         first, *_ = commands(tmp_path, {"GCE_METADATA_HOST": address})
 

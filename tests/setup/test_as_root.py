@@ -1,4 +1,4 @@
-"""What runs as root in a set-up of the machine: only what was seen, with sudo or below it."""
+"""Commands of a machine set-up that run as root: only what was shown, by sudo or under it."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def test_only_shown_commands_run_as_root(tmp_path: Path, monkeypatch: pytest.Mon
 def test_sudo_with_password_gives_command_for_terminal(
     undo: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It is asked once, and what needs no root is done all the same."""
+    """If sudo wants a password, its steps give a command for a terminal, and others still run."""
     here = as_user(tmp_path, monkeypatch)
     steps = [
         {"id": name, "look": {"file": f"~/{name}", "text": "x"}, "needs": needs}

@@ -57,7 +57,7 @@ path.write_text(json.dumps(fields))
 def test_step_states_match_machine(
     profile: str, step: str, files: Mapping[str, str], expected: str, tmp_path: Path
 ) -> None:
-    """And what cannot be done here says why."""
+    """A step's state matches the machine, and a step that can't be done here has a note."""
     told = {"bucket": "my-data"} if profile == "gcs" else {}
     setup = MachineSetup(profile, machine=machine(tmp_path, files), told=told)
     (found,) = [one for one in setup.steps if one.id == step]
@@ -100,7 +100,7 @@ def test_group_membership_is_read_from_groups_line(
 def test_registry_entry_is_added_and_removed(
     before: dict[str, object] | None, tmp_path: Path
 ) -> None:
-    """What stood there before stands there again, and a file that was not there has gone."""
+    """The registry entry is added and removed, which restores the file or its absence."""
     here = machine(tmp_path)
     path = home_file(here, CONFIG)
     if before is not None:
@@ -159,7 +159,7 @@ def test_undo_keeps_data_deleted_by_package_purge(tmp_path: Path) -> None:
 
 
 def test_bucket_package_waits_for_google_index(tmp_path: Path) -> None:
-    """With the page that says how apt learns of it; where apt knows it, it is installed."""
+    """The gcsfuse package is blocked with a link until apt knows of it; then it is installed."""
     here = with_apt(tmp_path, "bash")
     (package, *_) = MachineSetup("gcs", machine=here).steps
     assert ("blocked", True) == (package.state, machine_settings.GCSFUSE in package.note)
@@ -172,7 +172,7 @@ def test_bucket_package_waits_for_google_index(tmp_path: Path) -> None:
 
 
 def test_machine_without_fuse_explains_container_flag(tmp_path: Path) -> None:
-    """And where it is, what is mounted decides."""
+    """Without /dev/fuse the note explains the container flag; with it, the mounts decide."""
     here = machine(tmp_path)
     seen = machine_settings.SETTINGS["fuse"](here)
 
@@ -185,7 +185,7 @@ def test_machine_without_fuse_explains_container_flag(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("bucket", ["gs://my-data", "My-Data", "a b", "a,b", "x", "-x", "a/b"])
 def test_invalid_bucket_name_is_refused(bucket: str, tmp_path: Path) -> None:
-    """It becomes a part of a line of /etc/fstab, where a comma or a blank would be more."""
+    """A bucket name with other characters is refused: it becomes part of a line of /etc/fstab."""
     with pytest.raises(Problem, match="expected the name of your bucket, without gs://"):
         MachineSetup("gcs", machine=machine(tmp_path), told={"bucket": bucket})
 
@@ -211,7 +211,7 @@ def test_bucket_line_has_only_options_fuse_accepts(tmp_path: Path) -> None:
 
 
 def test_folder_without_mount_proves_nothing(tmp_path: Path) -> None:
-    """And nothing is written there."""
+    """A folder without a mount isn't a proof, and nothing is written there."""
     words = [
         sys.executable,
         "-IB",

@@ -183,7 +183,7 @@ def test_created_file_is_removed_only_if_unchanged(tmp_path: Path) -> None:
 
 
 def test_undo_removes_exactly_the_packages_that_came(tmp_path: Path) -> None:
-    """With what apt installed for them; what was installed for others in the meantime stays."""
+    """Undo removes the step's packages and their dependencies, not those installed meanwhile."""
     here = with_apt(tmp_path, "bash")
     (here.root / "kernel-comes").touch()  # while apt-get works
     step = {"id": "tmux", "look": {"package": ["bash", "tmux"]}}
@@ -275,7 +275,7 @@ def test_failed_step_stops_only_dependent_steps(tmp_path: Path) -> None:
 
 
 def test_proof_expires_when_proved_state_changes(tmp_path: Path) -> None:
-    """It is run again when a step above it has changed; one that fails leaves nothing behind."""
+    """A proof is run again when a step before it has changed; one that fails isn't kept."""
     here = machine(tmp_path)
     lines = {"id": "zsh", "look": {"lines": "~/.zshrc", "text": "one"}}
     proof = {"id": "proof", "look": "proof", "command": ["test", "-e", "{home}/.zshrc"]}
@@ -380,7 +380,7 @@ def test_value_never_becomes_part_of_script(tmp_path: Path) -> None:
 
 
 def test_step_for_another_place_is_shown_not_run(tmp_path: Path) -> None:
-    """It is the person's, and the set-up is whole without it."""
+    """A step for another machine is shown but not run, and the set-up is complete without it."""
     step = {"id": "ssh", "where": "on your computer", "command": ["tpustarter", "tpu"]}
     setup = MachineSetup("tuning", machine=machine(tmp_path), lessons=declare(tmp_path, step))
 
@@ -414,7 +414,7 @@ def test_broken_header_is_named(step: dict[str, Any], tmp_path: Path) -> None:
 
 
 def test_only_selected_steps_and_their_prerequisites_run(tmp_path: Path) -> None:
-    """And undone in the same way; a step that does not exist is a mistake in typing."""
+    """Only the selected steps and their prerequisites are run or undone."""
     here = machine(tmp_path)
     lessons = declare(
         tmp_path,
@@ -461,7 +461,7 @@ def test_mounts_are_read_from_kernel_list(tmp_path: Path) -> None:
 
 
 def test_kill_between_change_and_note_can_be_undone(tmp_path: Path) -> None:
-    """What was before is told beforehand; the next run skips what is done, and undo knows it."""
+    """A set-up killed before it noted a change can be continued, and undo reverts the change."""
     here = with_apt(tmp_path, "bash")
     lessons = declare(
         tmp_path,
@@ -523,7 +523,7 @@ def test_unreadable_record_stops_setup_and_undo(kind: str, tmp_path: Path) -> No
 
 
 def test_the_document_fits_its_schema(tmp_path: Path) -> None:
-    """With values, lines and what is for a person to do."""
+    """The document matches its schema, with values, lines and manual steps."""
     import jsonschema
 
     step = {"id": "ssh", "where": "on your computer", "command": ["tpustarter", "tpu"]}
@@ -537,7 +537,7 @@ def test_the_document_fits_its_schema(tmp_path: Path) -> None:
 
 
 def test_stopped_run_and_undo_can_be_continued(tmp_path: Path) -> None:
-    """What it did not come to is left as it was, and the end says that it was interrupted."""
+    """A stopped run or undo leaves the remaining steps as they were, and can be continued."""
     here = machine(tmp_path)
     steps = [
         {"id": name, "look": {"file": f"~/{name}", "text": "x"}, "after": after}

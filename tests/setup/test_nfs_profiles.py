@@ -80,7 +80,7 @@ def test_the_line_lets_one_private_subnet_in(clients: str, tmp_path: Path) -> No
 
 @pytest.mark.parametrize("server", ["8.8.8.8", "0.0.0.0", "10.128.0.0/20", "evil.example", ""])
 def test_a_server_outside_of_the_network_is_refused(server: str, tmp_path: Path) -> None:
-    """What is read and written there goes over the network as it is."""
+    """An NFS server outside of the private network is refused, because NFS isn't encrypted."""
     with pytest.raises(Problem, match="expected a private address"):
         MachineSetup("nfs-client", machine=machine(tmp_path), told={"server": server})
 
@@ -168,7 +168,7 @@ def steps_of_lesson(profile: str) -> list[dict[str, Any]]:
 
 @pytest.mark.parametrize("threads", ["0", "8"])
 def test_stopped_server_has_no_share_to_undo(threads: str, tmp_path: Path) -> None:
-    """It has no list then, and `exportfs -u` would fail."""
+    """A stopped NFS server has no list of shares, where `exportfs -u` would fail."""
     files = {"/etc/exports": SHARED, "/proc/fs/nfsd/threads": threads}
     seen = machine_settings.SETTINGS["nfs-shared"](machine(tmp_path, files))
 
@@ -196,7 +196,7 @@ def chain(tmp_path: Path) -> tuple[host.Machine, Path, Path]:
 
 
 def test_undo_stops_below_step_that_cannot_revert(tmp_path: Path) -> None:
-    """What that step stands on stays; then a way back of its own leads to the usual one."""
+    """Undo stops at a step that can't be reverted, keeps those before it, and can be repeated."""
     here, lessons, first = chain(tmp_path)
     run(MachineSetup("tuning", machine=here, lessons=lessons))
     used = first.with_name("second.used")

@@ -133,7 +133,7 @@ def test_pyenv_and_uv_pythons_are_found_without_shims(tmp_path: Path) -> None:
 def test_a_run_makes_proves_and_remembers_an_environment(
     tools: dict[str, bool], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """With uv or without, the environment is a candidate afterwards; a second run does nothing."""
+    """A run makes, proves and remembers an environment, with uv or without; a second is a no-op."""
     monkeypatch.setattr(terminal, "WIDTH", 50)
     setup = make(tmp_path, tools=tools)
     events = list(setup.run())
@@ -389,7 +389,7 @@ def test_undo_removes_only_files_of_setup(was_there: bool, tmp_path: Path) -> No
 
 
 def test_interrupted_undo_can_be_repeated(tmp_path: Path) -> None:
-    """With half of the environment gone the folder is still known as ours."""
+    """An interrupted undo can be repeated: half an environment is still known as ours."""
     setup = make(tmp_path, tools={"uv": True})
     list(setup.run())
     shutil.rmtree(setup.folder / "bin")

@@ -111,7 +111,7 @@ def test_server_failing_at_start_shows_its_last_words(tmp_path: Path) -> None:
 
 
 def test_server_environment_runs_no_checks_or_lessons(tmp_path: Path) -> None:
-    """It has JAX, and yet checks and lessons do not run in it unless they are told to."""
+    """A server's environment isn't chosen for checks and lessons, although it has JAX."""
     made = make_python(tmp_path / "made", jax="0.12.0.1")
     environments.remember_environment(tmp_path / "made", environments.JUPYTER)
     chosen, others = interpreters.choose_interpreter(None, {"PATH": os.defpath}, tmp_path)

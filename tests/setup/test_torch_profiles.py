@@ -58,7 +58,7 @@ def test_the_plan_names_exact_versions(
 
 @pytest.mark.parametrize("framework", [*frameworks.FRAMEWORKS][1:])
 def test_framework_has_a_profile_of_known_size(framework: str) -> None:
-    """It is found by the name of the framework too, and says what it downloads."""
+    """Each framework finds its profile by its name, and the profile's download size is known."""
     known = setup_profiles.find_profile(framework)
 
     assert (framework, frameworks.FRAMEWORKS[framework].profile) == (known.framework, known.name)
@@ -178,7 +178,7 @@ def test_requested_framework_selects_its_environment(tmp_path: Path) -> None:
     ],
 )
 def test_check_of_framework_runs_in_its_environment(request_: CheckRequest, tmp_path: Path) -> None:
-    """With `--framework` or by an id, the environment that set-up remembers is the one tested."""
+    """With `--framework` or an id, a check runs in the environment that set-up remembers."""
     here, xla = tmp_path / "here", tmp_path / "xla"
     make_python(here / ".venv", jax="0.12.0.1")
     make_python(xla, torch_xla="2.9.0")

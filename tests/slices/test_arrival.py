@@ -24,7 +24,7 @@ from tpustarter.probe.slice.host_position import (
 
 
 def facts(host: int, **changes: Any) -> dict[str, Any]:
-    """Return what a host hands in."""
+    """Return the facts that a host sends when it arrives."""
     return {
         "host": host,
         "hosts": 2,
@@ -122,7 +122,7 @@ def test_port_is_free_again() -> None:
 
 
 def test_taken_port_is_said() -> None:
-    """It is the coordinator's, so that nothing else will do."""
+    """A taken port is an error that names it, because the coordinator can use no other."""
     with socket.socket() as taken:
         taken.bind(("", 0))
         taken.listen()
@@ -175,7 +175,7 @@ def test_too_long_facts_are_refused_unread() -> None:
     "sent", [b"", b"POST", f"POST {PATH} HTTP/1.1\r\nContent-Length: 999999\r\n\r\n".encode()]
 )
 def test_slow_peer_holds_no_port(sent: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It sends a byte now and then, and never all of them; the host beside it has its answer."""
+    """A peer that sends its facts too slowly blocks nobody: the next host gets its answer."""
     monkeypatch.setattr(arrival, "READ_S", 0.5)
     port, is_over, answers = free_port(), threading.Event(), list[Any]()
 

@@ -25,7 +25,7 @@ def result(report: Fields, check_id: str) -> Fields:
 
 
 def wrong(report: Fields, check_id: str) -> dict[str, list[tuple[str | None, Any]]]:
-    """Return what a check found wrong: by code, on which host, and what."""
+    """Return the warnings and failures of a check by code: the host and what was found."""
     found: dict[str, list[tuple[str | None, Any]]] = {}
     for one in result(report, check_id)["findings"]:
         if one["verdict"] in ("warn", "fail"):
@@ -252,7 +252,7 @@ def test_error_on_one_host_does_not_hang(tmp_path: Path) -> None:
 
 
 def test_error_outside_a_collective_goes_on(tmp_path: Path) -> None:
-    """Where nobody waits for it, an error on one host costs that check alone."""
+    """An error on one host outside of a collective fails that check alone."""
     checks = write_checks(tmp_path / "checks", "if host == 1: raise ValueError('a bad disk')")
 
     with started(tmp_path, [{}, {}], "jax.*", checks=checks) as hosts:

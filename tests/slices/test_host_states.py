@@ -13,7 +13,7 @@ COMMANDS = [HostCommand(words=("ssh",), host=number, name=f"w{number}") for numb
 
 
 def sentences(states: HostStates) -> list[str]:
-    """Return what has changed, a sentence for each host."""
+    """Return a sentence for each host whose state has changed."""
     return [f"{one.name or one.host} {describe_host(one)}" for one in states.take_changes()]
 
 
@@ -86,7 +86,7 @@ def test_lost_host_is_named() -> None:
 
 
 def test_hosts_without_commands_are_known() -> None:
-    """Where one command starts all of them, they are known by what they send."""
+    """If one command starts all hosts, each becomes known by its first event."""
     states = HostStates([HostCommand(words=("srun",))])
     states.follow(1, {"event": "started"})
 

@@ -87,7 +87,7 @@ def test_request_without_an_answer_is_a_problem(tmp_path: Path, options: dict[st
 
 
 def test_packed_probe_fits_and_runs(tmp_path: Path) -> None:
-    """It leaves a third of the room in a ConfigMap."""
+    """The packed probe runs, and fills less than two thirds of a ConfigMap."""
     packed = tmp_path / "packed.pyz"
     packed.write_bytes(
         gke_launcher.repack_probe_zip(probe_archive.build_probe_archive(tmp_path / "probe.pyz"))

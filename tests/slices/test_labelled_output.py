@@ -60,7 +60,7 @@ def test_labelled_pieces_become_lines(
 
 
 def test_endless_line_is_given_out_in_parts() -> None:
-    """It does not fill the memory of this machine."""
+    """An endless line is given out in parts, so it can't fill the memory."""
     lines = HostLineSplitter(slurm_launcher.LABELS, 1000)
 
     found = [*lines.feed(b"0: " + b"x" * 2500)]

@@ -62,7 +62,7 @@ def test_earliest_error_is_the_cause() -> None:
 
 
 def test_detail_of_all_hosts_names_none() -> None:
-    """What is the same everywhere is said once."""
+    """A detail that is the same on all hosts is given once and names none."""
     skipped = replace(PASSED, status="skip", detail="no TPU on this machine")
 
     assert merge_host_results({0: skipped, 1: skipped}).detail == "no TPU on this machine"

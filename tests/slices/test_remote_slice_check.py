@@ -99,7 +99,7 @@ ECHO = 'read -r line; printf \'{"event": "told", "from": 0, "line": %s}\\n\' "$l
 
 @pytest.mark.parametrize("kind", ["not-reached", "no-place"])
 def test_host_0_learns_who_gives_up(kind: str, tmp_path: Path) -> None:
-    """It says why itself, before its command has ended."""
+    """Host 0 is told which host gives up, and the reason is kept, before its command ends."""
     other = event(kind, 1, detail="no such JAX") + WAIT
     commands = [shell(0, ECHO + WAIT, tmp_path), shell(1, other, tmp_path)]
     source = RemoteEventSource(commands, tmp_path, Redactor({}))

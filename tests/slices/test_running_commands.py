@@ -47,7 +47,7 @@ def probing(folder: Path, number: int, **does: Any) -> HostCommand:
 
 
 def read(run: RunningCommands, until: Any = None) -> tuple[list[HostLine], list[HostEnded]]:
-    """Return what comes to the end; a fact stops the run, once."""
+    """Return the lines and the ends of a run; stop it once when `until` holds."""
     lines: list[HostLine] = []
     ends: list[HostEnded] = []
     for event in run.events():
@@ -90,7 +90,7 @@ def test_label_is_the_host_of_a_line(tmp_path: Path) -> None:
 def test_probe_arrives_whole_and_leaves_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It is larger than a pipe; the shell's folder is gone at the end."""
+    """A probe larger than a pipe's buffer arrives whole, and no temporary file is left."""
     (tmp_path / "tmp").mkdir()
     monkeypatch.setenv("TMPDIR", str(tmp_path / "tmp"))
 
@@ -171,7 +171,7 @@ def test_second_beginning_on_a_host_is_ended(tmp_path: Path) -> None:
 def test_program_without_its_connection_is_ended(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It would connect again, and wait for a probe that has been sent."""
+    """A program that lost its connection is ended, because the probe can't be sent twice."""
     monkeypatch.setattr(host_process, "LOST_S", 0.5)
     archive = write_probe(tmp_path / "probe.pyz")
     cut = tmp_path / "cut"
@@ -214,7 +214,7 @@ def test_text_without_line_end_hides_no_mark(tmp_path: Path) -> None:
 
 
 def test_missing_program_is_a_problem(tmp_path: Path) -> None:
-    """It is found before anything is started."""
+    """A missing program is a problem before anything is started."""
     with pytest.raises(Problem):
         RunningCommands([HostCommand(words=("no-such-program-here",))], tmp_path)
 
@@ -265,7 +265,7 @@ def test_flood_of_one_host_delays_no_stop(tmp_path: Path) -> None:
 
 
 def test_quiet_hosts_give_the_reader_a_turn(tmp_path: Path) -> None:
-    """It has deadlines of its own, such as one for a host that never sends anything."""
+    """While all hosts are quiet the reader still gets a turn, to apply its own deadlines."""
     going = RunningCommands([shell("exec sleep 600")], tmp_path)
     events = going.events()
 

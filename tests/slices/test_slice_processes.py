@@ -27,7 +27,7 @@ def verdicts(run: HostRun, name: str) -> set[str]:
 
 @pytest.fixture(scope="module")
 def two_hosts() -> list[HostRun]:
-    """Return what all checks found on two hosts of 4 devices."""
+    """Return the findings of all checks on two hosts of 4 devices."""
     return ended(run_hosts(NAMES))
 
 
@@ -52,7 +52,7 @@ def test_hosts_judge_their_own_devices(two_hosts: list[HostRun]) -> None:
 
 
 def test_first_host_names_short_input_and_slow_links(two_hosts: list[HostRun]) -> None:
-    """What all hosts know is told once; all agree on it."""
+    """Findings that all hosts know are reported by the first host, and short input by both."""
     first, second = two_hosts
     short = ("SLICE-INPUT-SHORT", "host:1: 3 of 4 batches", None)
     slowest = [[code for code, _, at in run.of("slice_rate") if at] for run in two_hosts]
@@ -74,7 +74,7 @@ BROKEN = (
 
 @pytest.fixture(scope="module")
 def broken_third() -> list[HostRun]:
-    """Return what three hosts of 2 devices found, of which the last is broken in many ways."""
+    """Return the findings of three hosts of 2 devices, the last of which is broken in many ways."""
     names = ["slice_devices", "slice_program", "slice_keys", "slice_input", "slice_arrays"]
     return ended(run_hosts(names, hosts=3, devices=2, breaks=BROKEN))
 
@@ -138,5 +138,5 @@ def test_fewer_devices_and_more_steps_are_named() -> None:
 
 
 def test_checkpoint_leaves_no_folder(two_hosts: list[HostRun]) -> None:
-    """What all hosts wrote is gone once all have read it."""
+    """A checkpoint that all hosts have read is removed, with its folder."""
     assert [[], []] == [run.left for run in two_hosts]

@@ -257,7 +257,7 @@ def test_table_fits_terminal_and_shows_worst(count: int) -> None:
 
 @pytest.mark.parametrize(("height", "is_whole"), [(None, True), (23, True), (9, False)])
 def test_cut_reason_is_below_the_table(height: int | None, is_whole: bool) -> None:
-    """Where there is room for it; no line is wider than the terminal."""
+    """A reason cut in the table is shown whole below it if there is room, within 80 columns."""
     reason = "was not reached (exit code 255): ssh: connect to host gone port 22: No route to host"
     rows = (make_host(0), make_host(1, problem=reason))
     at = datetime(2026, 11, 30, tzinfo=timezone.utc)

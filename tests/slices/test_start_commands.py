@@ -265,7 +265,7 @@ def test_srun_runs_the_script_on_all_hosts(probe: Path) -> None:
 
 
 def test_srun_in_an_allocation_names_no_nodes(probe: Path) -> None:
-    """It takes those of the allocation."""
+    """Within an allocation srun names no nodes, because it uses those of the allocation."""
     (one,) = slurm_launcher.build_commands(request(probe))
 
     assert not [word for word in one.words if word.startswith(("--nodes", "--ntasks=", "--nodel"))]
@@ -282,7 +282,7 @@ def test_mpirun_4_feeds_all_processes(probe: Path) -> None:
 
 
 def test_mpirun_5_reads_the_shared_probe(probe: Path) -> None:
-    """It is told the place of each host, which the shell there reads from the engine."""
+    """mpirun 5 reads the shared probe, and a host's number comes from Open MPI's variables."""
     (one,) = mpi_launcher.build_commands(request(probe, "me@a", "b", version="5", shared="yes"))
 
     place = '--coordinator a:8476 --hosts "$OMPI_COMM_WORLD_SIZE" --host "$OMPI_COMM_WORLD_RANK"'

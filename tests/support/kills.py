@@ -233,7 +233,7 @@ class Kills:
         return did if right is not None and right >= shown else 0
 
     def _judge(self, outcome: Outcome, ages: list[float], screen: str) -> None:
-        """Compare what was done with what is on disk."""
+        """Judge a round by comparing what was done with what is on disk."""
         outcome.did = len(ages)
         outcome.kept = self._count_kept(outcome, outcome.did, screen)
         if outcome.kind == "edit":

@@ -1,4 +1,4 @@
-"""How each Keras check is broken, to see it fail."""
+"""The sabotage that makes each Keras check fail."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tpustarter.probe.target import Target
 
 
 def numpy_computes(patch: pytest.MonkeyPatch, module: ModuleType) -> None:
-    """Return what the NumPy backend would."""
+    """Replace the result by what the NumPy backend would give."""
     patch.setattr(module, "backend", lambda: "numpy")
     patch.setattr(module, "computed", lambda: np.arange(128).sum())
 

@@ -42,7 +42,7 @@ def session() -> Iterator[LessonSession]:
 def test_exercise_fails_as_shipped_and_passes_when_solved(
     one: Exercise, session: LessonSession
 ) -> None:
-    """By an assertion that says what is missing, not by an accident."""
+    """An unsolved exercise fails by its own assertion, and passes when it's solved."""
     shipped.exercise_is_judged(one, session)
 
 

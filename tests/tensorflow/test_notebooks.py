@@ -52,7 +52,7 @@ def test_colab_notebooks_are_among_exercises() -> None:
 
 
 def printed(cell: Any) -> str:
-    """Return what a cell wrote to stdout, where TensorFlow also logs if it is in a notebook."""
+    """Return a cell's stdout, without the lines that TensorFlow logs there in a notebook."""
     text = "".join(one["text"] for one in cell.outputs if one.get("name") == "stdout")
     lines = text.splitlines(keepends=True)
     return "".join(line for line in lines if not line.startswith(("INFO:", "WARNING:")))

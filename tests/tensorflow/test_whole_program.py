@@ -31,7 +31,7 @@ def started(folder: Path, *words: str) -> subprocess.Popen[str]:
 
 
 def test_killed_run_continues_from_newest_checkpoint(tmp_path: Path) -> None:
-    """What it evaluates first is what it evaluated last, at the same step."""
+    """A killed run continues at its newest checkpoint and repeats the same evaluation."""
     code_files.write_code_files(LESSON, tmp_path)
     subprocess.run([sys.executable, "make_images.py", "data"], cwd=tmp_path, env=ENV, check=True)
     with started(tmp_path, "train.py", "--device=cpu", "--train_steps=1000") as first:

@@ -1,4 +1,4 @@
-"""How each TensorFlow check is broken, to see it fail."""
+"""The sabotage that makes each TensorFlow check fail."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.support.judging import Sabotage
 
 
 def another_build_is_installed(patch: pytest.MonkeyPatch, module: ModuleType) -> None:
-    """Say that this is the build for TPUs, which it is not."""
+    """Pretend that the installed TensorFlow is the build for TPUs."""
     versions = module._versions
     plain = versions.installed()
     name = next(name for name in module.BUILDS if name in plain)

@@ -41,7 +41,7 @@ except Exception as error:
 
 
 def imported(python: str) -> tuple[int, list[str], float]:
-    """Return how the import ends, what it prints, and how many seconds it takes."""
+    """Return the exit code of the import, its output lines, and its duration in seconds."""
     began = time.monotonic()
     done = subprocess.run(
         [python, "-c", PROGRAM],
@@ -56,7 +56,7 @@ def imported(python: str) -> tuple[int, list[str], float]:
 
 
 def finding(python: str) -> dict[str, Any]:
-    """Return what `host.frameworks` says of the pair."""
+    """Return the finding of `host.frameworks` about the pair."""
     command = [
         sys.executable,
         "-m",

@@ -70,7 +70,7 @@ def test_uv_command_is_shown_as_typed(project: Path) -> None:
 
 
 def test_uv_of_environment_is_shown_with_its_path(project: Path) -> None:
-    """Where the system's Python takes no packages, uv lives in an environment of its own."""
+    """uv in an environment of its own is shown with its path."""
     python = program(project.parent / "uv/bin/python3")
 
     command = by_uv(project, UV_INTERNAL__PARENT_INTERPRETER=python)
@@ -204,7 +204,7 @@ def started_by_uv(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("text", TEXTS)
 @pytest.mark.usefixtures("started_by_uv")
 def test_commands_are_replaced_and_sentences_are_not(text: str) -> None:
-    """What was replaced already stays as it is."""
+    """Commands are replaced and sentences aren't; a second pass changes nothing."""
     once = invocation.format_commands(text)
 
     assert TEXTS[text] == once

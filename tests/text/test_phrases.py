@@ -57,7 +57,7 @@ def test_count_agrees_with_its_noun(number: int, forms: tuple[str, ...], expecte
     ],
 )
 def test_duration_has_at_most_two_units(seconds: float, expected: str) -> None:
-    """What is smaller than the second one is left out."""
+    """A duration has at most two units, and smaller ones are left out."""
     assert expected == phrases.format_duration(seconds)
 
 

@@ -58,7 +58,7 @@ LISTED = {
 
 @pytest.mark.parametrize("name", LISTED)
 def test_module_is_lowered_with_installed_library(name: str, stub: str) -> None:
-    """With weights on the CPU or on `meta`, tied, frozen, or none; the answer names the route."""
+    """A module is lowered with its weights on the CPU or `meta`, and a note names the library."""
     found = rehearse(stub, name)
 
     assert {f"{program} v5e-8" for program in LISTED[name]} == set(found)
@@ -112,7 +112,7 @@ def test_parts_that_are_no_module_are_refused(name: str) -> None:
 
 @pytest.mark.parametrize("name", MISTAKEN)
 def test_function_without_module_is_one_error(name: str, stub: str) -> None:
-    """What was found and what is expected, in one line."""
+    """A function that returns no module is one error with found and expected."""
     with pytest.raises(Problem) as problem:
         rehearse(stub, name)
 

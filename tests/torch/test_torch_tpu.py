@@ -142,7 +142,7 @@ def test_every_rank_computes_its_share(sabotage: tuple[str, ...], tmp_path: Path
     [(name, *row) for name, rows in METADATA.items() for row in rows],
 )
 def test_another_package_is_named(name: str, code: str, verdict: str, package: Package) -> None:
-    """What the metadata says decides, and every failure carries a hint."""
+    """A package that is another one by its metadata has the expected verdict and a hint."""
     found = {one.code: one for one in module(name).run(package)}
 
     assert verdict == found[code].verdict

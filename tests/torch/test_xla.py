@@ -84,7 +84,7 @@ def test_a_check_fails_under_its_sabotage(name: str, monkeypatch: pytest.MonkeyP
 
 @pytest.mark.parametrize("name", ALONE)
 def test_check_passes_in_separate_process(name: str) -> None:
-    """What SPMD and `launch` change for good stays in that process."""
+    """The check passes in its own process, which keeps the effects of SPMD and `launch` there."""
     results = run_check(f"torch_xla.{name}")
 
     assert judging.is_sound(results), results

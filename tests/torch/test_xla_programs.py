@@ -1,4 +1,4 @@
-"""What the PyTorch/XLA checks of execution, training and files say when something is broken."""
+"""The PyTorch/XLA checks of execution, training and files, each with something broken."""
 
 from __future__ import annotations
 

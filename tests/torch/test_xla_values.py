@@ -1,4 +1,4 @@
-"""What the PyTorch/XLA checks of devices and values say of machines and programs of every kind.
+"""The PyTorch/XLA checks of devices and values on machines and programs of every kind.
 
 No TPU was used: its arithmetic is emulated, and what its runtime says of itself is written here.
 """
@@ -82,7 +82,7 @@ def test_a_missing_device_fails() -> None:
 
 
 def test_the_device_that_is_wrong_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    """By the number that `xla:N` has."""
+    """The wrong device is named by its index in `xla:N`."""
     module, wrong = check("devices_visible"), torch_xla.devices()[-1]
     monkeypatch.setattr(module, "answer", lambda x: 3 * x + 7 + (x.device == wrong))
     failed = [one for one in findings("devices_visible", "XLA-DEVICES-ANSWER") if one.entity]
@@ -129,7 +129,7 @@ def test_settings_of_xrt_are_a_warning(
 
 
 def torus(count: int) -> list[dict[str, Any]]:
-    """Return what a TPU's runtime says of `count` devices in a row."""
+    """Return the attributes that a TPU's runtime gives for `count` devices in a row."""
     return [
         {"name": f"TPU:{index}", "coords": [index, 0, 0], "core_on_chip": 0}
         for index in range(count)
@@ -196,7 +196,7 @@ def test_libtpu_version_is_judged_only_on_tpu(libtpu: str | None, tpu: bool, exp
 
 
 def test_another_torch_xla_on_path_is_warning() -> None:
-    """What is imported is not what is installed."""
+    """A torch_xla on the path that isn't the installed version is a warning."""
     assert check("_installed").imported("2.9.0", "2.8.1").verdict == "warn"
     assert check("_installed").imported("2.9.0", "2.9.0+git1234").verdict == "ok"
 
@@ -205,7 +205,7 @@ def test_another_torch_xla_on_path_is_warning() -> None:
 def test_chip_unknown_to_torch_xla_is_warning(
     known: int, expected: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It counts chips by a list of PCI ids, and then chooses the CPU without a word."""
+    """A chip that torch_xla doesn't know is a warning, because it would silently use the CPU."""
     module = check("_installed")
     monkeypatch.setattr(module.host, "list_chips", lambda _: [object()] * 4)
     monkeypatch.setattr(module.tpu, "num_available_chips", lambda: known)
@@ -299,7 +299,7 @@ def test_a_lost_column_is_no_precision(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_setting_that_the_graph_ignores_fails(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What is asked for must be what the compiler reads."""
+    """A precision setting that doesn't reach the compiled graph fails."""
     monkeypatch.setattr(backends, "set_mat_mul_precision", lambda _: None)
     failed = {one.code for one in findings("matmul_precision") if one.verdict == "fail"}
 
@@ -328,7 +328,7 @@ def broken(name: str, function: str, patch: pytest.MonkeyPatch, new: Any) -> set
 
 
 def test_a_tensor_in_another_order_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    """By the kind of shape: here numbers are read as they lie in memory."""
+    """A tensor whose elements arrive in another order is named by its kind of shape."""
 
     def to_xla(tensor: torch.Tensor, device: torch.device) -> torch.Tensor:
         if tensor.dim() == 2 and tensor.stride() == (1, tensor.shape[0]):

@@ -1,4 +1,4 @@
-"""How each check of TorchTPU is broken, to see it fail; body and sabotage run on torch's CPU."""
+"""The sabotage that makes each TorchTPU check fail; both run on torch's CPU."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class Package:
 
 
 def result_of(name: str, change: Callable[..., Any]) -> Break:
-    """Return what changes the result of one function of a check, given its arguments too."""
+    """Return a sabotage that changes the result of one function, given its arguments too."""
 
     def breaks(patch: pytest.MonkeyPatch, module: ModuleType) -> None:
         honest = getattr(module, name)
@@ -56,7 +56,7 @@ def result_of(name: str, change: Callable[..., Any]) -> Break:
 
 
 def instead_of(name: str, value: Any) -> Break:
-    """Return what puts another function in the place of one."""
+    """Return a sabotage that replaces one function of a check."""
     return lambda patch, module: patch.setattr(module, name, value)
 
 
@@ -89,7 +89,7 @@ def on_tpu(patch: pytest.MonkeyPatch, module: ModuleType) -> None:
 
 
 def with_tpu(found: str, devices: int, total: int = 8128) -> Break:
-    """Return what makes torch show an accelerator, on a TPU machine with 4 devices."""
+    """Return a sabotage that makes torch show an accelerator, on a TPU machine with 4 devices."""
 
     def breaks(patch: pytest.MonkeyPatch, module: ModuleType) -> None:
         on_tpu(patch, module)

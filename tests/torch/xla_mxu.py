@@ -1,4 +1,4 @@
-"""What a TPU's matrix unit (MXU) makes of a float32 product, emulated by torch on the CPU.
+"""The float32 matmul of a TPU's matrix unit (MXU), emulated by torch on the CPU.
 
 The same arithmetic as `tests/checks/mxu.py`, without JAX: bfloat16 parts, multiplied and added in
 float32. Source: https://docs.pytorch.org/xla/master/tutorials/precision_tutorial.html

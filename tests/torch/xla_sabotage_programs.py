@@ -1,4 +1,4 @@
-"""How each PyTorch/XLA check of execution, sharding, files and variables is broken, to see it fail.
+"""The sabotage that makes each PyTorch/XLA check of execution, sharding, files and variables fail.
 
 Nothing of torch is imported before a function is called, and a share is computed by a function that
 a process started by `launch` can import.
@@ -16,12 +16,12 @@ Break = Callable[[pytest.MonkeyPatch, ModuleType], None]
 
 
 def replace(name: str, function: Callable[..., Any]) -> Break:
-    """Return what puts another function in the place of one of a check."""
+    """Return a sabotage that replaces one function of a check."""
     return lambda patch, module: patch.setattr(module, name, function)
 
 
 def after(name: str, change: Callable[..., Any]) -> Break:
-    """Return what changes the result of one function of a check, given its arguments too."""
+    """Return a sabotage that changes the result of one function, given its arguments too."""
 
     def breaks(patch: pytest.MonkeyPatch, module: ModuleType) -> None:
         honest = getattr(module, name)

@@ -1,4 +1,4 @@
-"""How each PyTorch/XLA check of devices and values is broken, to see it fail."""
+"""The sabotage that makes each PyTorch/XLA check of devices and values fail."""
 
 from __future__ import annotations
 

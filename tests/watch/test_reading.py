@@ -42,7 +42,7 @@ def read(served: Gauges, machine: host.Machine, **sdk: tuple[str, ...]) -> TpuRe
 @pytest.mark.parametrize("count", [1, 8, 64])
 @pytest.mark.parametrize("ordinal", [False, True])
 def test_each_device_has_its_numbers(machine: host.Machine, count: int, ordinal: bool) -> None:
-    """With either way in which libtpu names a device."""
+    """Each device has its own numbers, under either name that libtpu gives it."""
     served = gauges(count, used_gib=[n / 4 for n in range(count)], duty=[*range(count)])
     with serve(served, ordinal=ordinal) as port:
         reading = read_tpu(machine, [port], {})
@@ -167,7 +167,7 @@ def test_huge_list_is_cut(machine: host.Machine) -> None:
 def test_closed_port_has_reason(
     tmp_path: Path, options: dict[str, object], reason: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """By what else the machine shows."""
+    """A closed port is explained by what else the machine shows, with a fitting exit code."""
     monkeypatch.setattr(host, "can_read_every_process", lambda _: True)
     generation = options.pop("generation", None)
     machine = lay_out(tmp_path, generation, **options)  # type: ignore[arg-type]

@@ -75,7 +75,7 @@ SITUATIONS: dict[str, tuple[dict[str, Any], str]] = {
 
 @pytest.mark.parametrize("name", SITUATIONS)
 def test_situation_has_its_sentence(name: str) -> None:
-    """And none of the others."""
+    """Each situation has its own sentence."""
     numbers, words = SITUATIONS[name]
     found = find_situation(make_reading(**numbers))
 

@@ -84,7 +84,7 @@ class Shell:
         os.close(slave)
 
     def wait_for(self, holds: Callable[[str], bool]) -> None:
-        """Read what the shell writes until something holds for the line of its cursor."""
+        """Read the shell's output until a condition holds for the line of its cursor."""
 
         def read() -> bool:
             if select.select([self.master], [], [], 0)[0]:
@@ -121,7 +121,7 @@ def test_tab_completes_commands_ids_and_files(shell: Shell) -> None:
 
 
 def ask_fish(home: Path, typed: str) -> list[str]:
-    """Return what fish would complete a command line with, without descriptions."""
+    """Return fish's completions of a command line, without their descriptions."""
     words = [find_shell("fish"), "-c", f'complete -C "tpustarter {typed}"']
     done = subprocess.run(
         words, capture_output=True, text=True, check=True, cwd=home, env=environment(home)

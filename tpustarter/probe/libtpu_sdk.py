@@ -1,4 +1,4 @@
-"""Prints what libtpu's SDK measures, again and again, until its parent ends it.
+"""Prints the metrics of libtpu's SDK repeatedly, until its parent process ends it.
 
     python libtpu_sdk.py SECONDS METRIC[,ALIAS...] ...
 

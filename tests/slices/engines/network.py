@@ -39,7 +39,7 @@ def run(*words: str) -> str:
 
 
 def lacks() -> str:
-    """Return why no hosts can be made here; empty if they can."""
+    """Return the reason why no hosts can be made here; empty if they can."""
     if os.geteuid() != 0:
         return "Hosts with a network of their own are made by root alone."
     missing = [tool for tool in TOOLS if shutil.which(tool) is None]
@@ -135,11 +135,11 @@ class Host:
         run("tc", "-n", self.space, "qdisc", "add", "dev", "eth0", *limit)
 
     def filter(self) -> None:
-        """Drop what it and other filtered hosts send each other; this machine reaches all."""
+        """Block traffic between this and other filtered hosts; this machine reaches them all."""
         run("ip", "link", "set", self.link, "type", "bridge_slave", "isolated", "on")
 
     def processes(self) -> dict[int, str]:
-        """Return what runs on it, by process id, but for its sshd."""
+        """Return the command lines of its processes except sshd, by process id."""
         found: dict[int, str] = {}
         for pid in run("ip", "netns", "pids", self.space).split():
             with contextlib.suppress(OSError):
@@ -150,7 +150,7 @@ class Host:
         return found
 
     def files(self) -> list[str]:
-        """Return what lies in its folder for temporary files."""
+        """Return the names of the files in its temporary folder."""
         return sorted(path.name for path in self.temporary.iterdir())
 
     def clear(self) -> None:
@@ -162,7 +162,7 @@ class Host:
             shutil.rmtree(path, ignore_errors=True)
 
     def is_clean(self) -> bool:
-        """Return whether nothing runs and nothing lies there."""
+        """Return whether it has no running process and no temporary file."""
         return not self.processes() and not self.files()
 
 

@@ -1,4 +1,4 @@
-"""What a started run has brought so far, by host."""
+"""The events of a started run so far, by host."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tpustarter.slices.starting.running_commands import RunningCommands
 
 
 class Seen:
-    """What a run has brought so far, by host."""
+    """The output lines and the ends of a run so far, by host."""
 
     def __init__(self, run: RunningCommands) -> None:
         self._events = run.events()
@@ -53,7 +53,7 @@ class Seen:
         self.until(lambda: all(events(self.lines.get(number, [])) for number in numbers))
 
     def whys(self) -> dict[int | None, str]:
-        """Return why the probe has ended, by host."""
+        """Return the reason why the probe has ended, by host."""
         return {
             host: event["why"]
             for host, lines in self.lines.items()

@@ -53,7 +53,7 @@ class Cloud:
     address: str = ""
 
     def answer(self, path: str, document: Any = None) -> tuple[int, Any]:
-        """Return what the services answer."""
+        """Answer a request as Google's services would; return the status and the document."""
         if document and "metadata" in document:
             self.metadata = document["metadata"]
             for host in self.hosts:  # as the agent on each does, a while later
@@ -297,7 +297,7 @@ def test_first_connection_makes_one_key(
 
 @pytest.mark.parametrize("state", ["STOPPED", "PREEMPTED"])
 def test_refusal_of_gcloud_is_its_own_words(cloud: Cloud, tmp_path: Path, state: str) -> None:
-    """It connects to no worker of such a TPU, and ends at once."""
+    """If gcloud refuses to connect to a TPU, every host ends at once with gcloud's message."""
     cloud.state = state
     try:
         seen = Seen(begin(cloud, tmp_path)).all()

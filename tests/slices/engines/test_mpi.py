@@ -32,7 +32,7 @@ exec unshare --uts --mount sh -c "mount --bind {hosts} /etc/hosts; hostname $nam
 
 
 def lacks(folder: str | None) -> str:
-    """Return why mpirun cannot be tried here; empty if it can."""
+    """Return the reason why mpirun can't be tested here; empty if it can."""
     if os.geteuid() != 0 or shutil.which("unshare") is None:
         return "Hosts for mpirun with names of their own need root and unshare."
     if shutil.which("mpirun", path=folder) is None:
@@ -54,7 +54,7 @@ VERSIONS = [version("4", os.environ.get("PATH")), version("5", SECOND or "/nowhe
 
 
 class Machine:
-    """Where a run of one version of Open MPI takes place."""
+    """The hosts and folders of a run with one version of Open MPI."""
 
     def __init__(self, name: str, programs: str, folder: Path) -> None:
         self.version = name
@@ -182,7 +182,7 @@ def test_unreachable_host_ends_mpirun_with_its_words(tmp_path: Path) -> None:
 
 
 def test_open_mpi_5_needs_a_shared_folder(tmp_path: Path) -> None:
-    """It would leave the hosts without the probe."""
+    """Open MPI 5 without a shared folder is refused, because the hosts would get no probe."""
     request = LaunchRequest(
         archive=write_probe(tmp_path / "probe.pyz"), hosts=("a", "b"), options={"version": "5"}
     )

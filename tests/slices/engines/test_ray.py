@@ -114,7 +114,7 @@ def test_both_hosts_come_with_their_numbers(address: str, tmp_path: Path) -> Non
 
 
 def test_killed_host_is_named_and_the_other_kept(address: str, tmp_path: Path) -> None:
-    """It has died for itself, and the stop ends the other one by its lifeline."""
+    """A killed host is named; the other runs on until the stop ends it by its lifeline."""
     made = RayRun(address, tmp_path, h0={"sleep": 600}, h1={"die": signal.SIGKILL})
     seen = made.seen
 

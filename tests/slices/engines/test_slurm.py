@@ -46,7 +46,7 @@ def begin(
 
 
 def is_clean(env: dict[str, str], folder: Path) -> bool:
-    """Return whether nothing of a run is left on the hosts, and Slurm has no job."""
+    """Return whether no process or file of a run is left on the hosts, and Slurm has no job."""
     return not any((folder / "tmp").iterdir()) and ask(env, "squeue", "-h") == ""
 
 

@@ -261,7 +261,7 @@ def test_broken_host_is_named_and_others_kept(
 def test_host_without_python_is_at_its_start(
     hosts: Hosts, tmp_path: Path, python: str, code: int
 ) -> None:
-    """It has the probe, and the shell's exit code says the rest."""
+    """A host without Python ends after it has the probe, with the shell's exit code."""
     seen = Seen(begin(hosts, tmp_path, python=python)).all()
 
     assert {(HostStage.PLACED, EndReason.EXITED, code)} == {
@@ -309,7 +309,7 @@ def test_cut_link_and_killed_program_leave_nothing(
 def test_heartbeats_keep_a_quiet_host(
     hosts: Hosts, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It runs longer than its lifeline bears silence."""
+    """Heartbeats keep a host running that is silent for longer than its lifeline allows."""
     monkeypatch.setattr(host_shell_command, "LIFELINE_S", 4)
     monkeypatch.setattr(launch_request, "HEARTBEAT_S", 0.5)
     seen = Seen(begin(hosts, tmp_path, h0={"sleep": 9})).all()

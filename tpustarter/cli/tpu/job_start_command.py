@@ -259,7 +259,7 @@ def _show_what_would_be_sent(options: JobOptions, files: JobFiles, project: Proj
 def _announce(
     options: JobOptions, files: JobFiles, workers: Sequence[Worker], route: ConnectionSettings
 ) -> None:
-    """Print what is sent, where, what runs there, and what it costs."""
+    """Print the files, workers, command and cost of the job."""
     rows = [("sends", line) for line in job_text.describe_files(files)]
     known = () if options.dry_run else workers
     rows.append(("to", job_text.describe_workers(options.name, known)))
