@@ -178,7 +178,7 @@ def kept_programs(pytestconfig: pytest.Config) -> Path | None:
 
 @pytest.fixture
 def stored_programs(home: Path, kept_programs: Path | None) -> None:
-    """Let the lessons of a test load what JAX compiled for earlier ones."""
+    """Let the lessons of a test load programs that JAX compiled for earlier lessons."""
     if kept_programs:
         (home / "state").mkdir(exist_ok=True)
         (home / "state" / "programs").symlink_to(kept_programs)

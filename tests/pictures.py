@@ -217,7 +217,7 @@ async def training() -> None:
 
 
 async def drawings() -> None:
-    """Take three figures, a plot of what was measured, and an array over devices."""
+    """Take three figures, a plot of measurements, and an array over devices."""
     figures = {
         "figure-dispatch": ("jax/how-fast", "The first call compiles, and every call returns"),
         "figure-shardings": ("jax/sharding", "One 8 x 8 array under four shardings"),
@@ -436,7 +436,7 @@ def step(x, weights):
 
 
 async def rehearsal() -> None:
-    """Take the choice of programs and TPUs, what they came to, and the memory they need."""
+    """Take the choice of programs and TPUs, their results, and their memory."""
     (STUDENT / "tpu-rehearse").symlink_to(Path(os.environ["TPUSTARTER_LIBTPU_PYTHON"]).parents[1])
     os.environ["VIRTUAL_ENV"] = str(STUDENT / "tpu-rehearse")
     (STUDENT / "step.py").write_text(STEP)

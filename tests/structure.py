@@ -219,7 +219,7 @@ def loose_ends(package: Path) -> dict[str, int]:
 
 
 def layers_report(package: Path) -> Iterator[str]:
-    """Yield the order of layers and what goes against it."""
+    """Yield the layers in order, and the imports that violate it."""
     layers = order(package)
     layers = layers if GROUND in layers else []
     upwards, rings = imports_upwards(package) if layers else [], circles(package)

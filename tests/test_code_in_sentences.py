@@ -1,4 +1,4 @@
-"""Code in what the command line says: bold on a terminal, in backticks where nothing is bold."""
+"""Code in the command line's output: bold on a terminal, in backticks elsewhere."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ UNKNOWN = ("learn", "no/lesson")
 
 
 class Tty(io.StringIO):
-    """A stream that says it is a terminal."""
+    """A stream that claims to be a terminal."""
 
     def isatty(self) -> bool:
         """Return True, as a terminal does."""
@@ -47,13 +47,13 @@ def colours(monkeypatch: pytest.MonkeyPatch) -> None:
     ],
 )
 def test_code_is_bold_without_backticks(text: str, shown: str) -> None:
-    """Also over several lines; what a program wrote stays as it is, and so does a lone sign."""
+    """Code is bold, also over several lines; a program's own output stays unchanged."""
     assert shown == format_code(text, Tty())
 
 
 @pytest.mark.parametrize("env", [{"NO_COLOR": "1"}, {"TERM": "dumb"}])
 def test_without_bold_the_backticks_stay(env: dict[str, str], monkeypatch: Any) -> None:
-    """They are all that says where a command begins and ends; the same in a pipe."""
+    """Without bold the backticks stay, as they mark where a command begins and ends."""
     assert "run `cd` now" == format_code("run `cd` now", io.StringIO())
     for name, value in env.items():
         monkeypatch.setenv(name, value)
@@ -125,7 +125,7 @@ def test_no_word_of_an_error_is_broken(words: tuple[str, ...], columns: int, ter
 def test_command_output_on_terminal_has_bold_code(
     words: tuple[str, ...], last: str, no_color: str | None
 ) -> None:
-    """Stdout as well, also where code goes on from one line to the next."""
+    """A command's output on a terminal has bold code, even across lines."""
     with terminal(*words, drive="drive_cli.py", lines=100, NO_COLOR=no_color) as shown:
         shown.until(lambda text: last in text)
         assert 0 == shown.end()

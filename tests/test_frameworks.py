@@ -1,4 +1,4 @@
-"""Each framework is complete: all that the program knows of frameworks by name has its place."""
+"""Each framework is complete: every table of frameworks has it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ NAMES = sorted(FRAMEWORKS)
 
 
 def test_frameworks_and_adapters_have_one_order() -> None:
-    """A row of facts without an adapter would run checks and never say on what."""
+    """Frameworks and adapters have the same order, so none lacks an adapter."""
     assert list(FRAMEWORKS) == list(adapters.ADAPTERS)
 
 
@@ -36,7 +36,7 @@ def test_framework_can_be_set_up(name: str) -> None:
 
 
 def test_every_profile_has_steps_in_a_lesson() -> None:
-    """Each has them once, and no lesson has those of a profile that is not there."""
+    """Every profile has its steps in exactly one lesson, and no lesson has an unknown profile."""
     in_lessons = [name for one in content.read_lessons() for name in one.header.get("setups", {})]
 
     assert sorted([*PROFILES, *MACHINE]) == sorted(in_lessons)
@@ -44,7 +44,7 @@ def test_every_profile_has_steps_in_a_lesson() -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_bug_report_asks_the_framework(name: str) -> None:
-    """One that computes with another is asked by the questions of that one."""
+    """A bug report asks the framework, or one that it computes with."""
     assert any(one in STEPS for one in (name, *FRAMEWORKS[name].required_frameworks))
 
 

@@ -27,7 +27,7 @@ def test_every_named_picture_exists_and_no_other() -> None:
 
 @pytest.mark.skipif(not GITHUB.is_dir(), reason="the pictures are in the checkout only")
 def test_no_picture_loads_anything_or_is_large() -> None:
-    """They are shown where nothing may be loaded, and everybody clones them."""
+    """No picture loads anything or is large, because they are shown by GitHub and cloned."""
     for path in GITHUB.rglob("*.svg"):
         text = path.read_text(encoding="utf-8")
         assert not re.search(r"url\(\W*http|<script|xlink:href|@import", text), path

@@ -1,4 +1,4 @@
-"""The README is an entry: what a newcomer types, and the way to the rest, also in the wheel."""
+"""The README is an entry: a newcomer's commands, and links to the rest, also in the wheel."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def test_readme_has_newcomer_and_gate_commands() -> None:
 
 @checkout
 def test_readme_is_short_and_lists_ten_commands() -> None:
-    """All others are in the reference."""
+    """The README is short and lists ten commands; the reference lists the others."""
     readme = README.read_text(encoding="utf-8")
 
     assert len(readme.splitlines()) < MOST_LINES

@@ -1,4 +1,4 @@
-"""The reference names all there is, says nothing twice, and agrees with `--help`."""
+"""The reference is complete, repeats nothing, and agrees with `--help`."""
 
 from __future__ import annotations
 
@@ -120,7 +120,7 @@ def command_lines(text: str) -> list[str]:
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
 def test_help_knows_every_command_and_option(page: Path) -> None:
-    """As a reader types them."""
+    """`--help` lists every command and option that the pages use."""
     lines = command_lines(page.read_text(encoding="utf-8"))
 
     assert lines
@@ -129,7 +129,7 @@ def test_help_knows_every_command_and_option(page: Path) -> None:
 
 @pytest.mark.parametrize("page", [README, REFERENCE], ids=lambda page: page.stem)
 def test_help_knows_every_option_named_alone(page: Path) -> None:
-    """Of whatever command."""
+    """`--help` of some command lists every option that is named alone."""
     spans = code_spans(page.read_text(encoding="utf-8"))
     named = {span.split()[0] for span in spans if re.match(r"--?[a-z]", span)}
 
@@ -158,7 +158,7 @@ def test_the_rule_of_commands_can_fail(line: str, why: str) -> None:
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
 def test_every_link_leads_somewhere(page: Path) -> None:
-    """To a file of the repository, and to a heading of it where one is named."""
+    """Every link leads to a file of the repository, and to a heading if it names one."""
     for target in links(page.read_text(encoding="utf-8")):
         if target.startswith("https://"):
             continue
@@ -210,7 +210,7 @@ def test_names_in_the_guide_are_defined_there() -> None:
 
 
 def test_reference_lists_every_exit_code(reference: str) -> None:
-    """No more and no fewer: `tests/hostile` brings a process to end with each."""
+    """The reference lists every exit code, and no other."""
     table = reference.partition("| exit code | meaning |")[2].partition("\n\n")[0]
     rows = re.findall(r"^\| ([\d, ]+) \| .+ \|$", table, re.MULTILINE)
 
@@ -218,7 +218,7 @@ def test_reference_lists_every_exit_code(reference: str) -> None:
 
 
 def test_reference_names_every_command_and_machine_setup(reference: str) -> None:
-    """Each has a row."""
+    """The reference has a row for every command and every set-up of the machine."""
     changed = reference.partition("### What a set-up of the machine changes")[2]
 
     for command in COMMANDS:
@@ -257,7 +257,7 @@ def test_reference_tables_match_program(request: pytest.FixtureRequest) -> None:
 
 
 def test_reference_names_every_document_and_schema(reference: str) -> None:
-    """Each published file has a row, and so has each document that a command can print."""
+    """The reference has a row for every published schema and every document of a command."""
     table = reference.partition("| command | `schema` |")[2].partition("\n\n")[0]
     rows = re.findall(r"^\| (.+) \| `(.+)` \| \[.+\]\(\.\./(.+)\) \|$", table, re.MULTILINE)
     published = {
@@ -276,7 +276,7 @@ def test_reference_names_every_document_and_schema(reference: str) -> None:
 
 
 def test_glossary_of_code_leads_to_files() -> None:
-    """Each word of WORDS.md is defined in a file that is there, and they are sorted."""
+    """Each word of WORDS.md is defined in a file that exists, and the words are sorted."""
     text = (REPOSITORY / ".github" / "WORDS.md").read_text(encoding="utf-8")
     rows = re.findall(r"^\| ([\w ]+) \| .+ \| `(.+)` \|$", text, re.MULTILINE)
     words = [word for word, _ in rows if word != "word"]

@@ -59,7 +59,7 @@ def test_tag_must_be_the_version(jobs: dict[str, Any], tag: str, code: int) -> N
 
 
 def test_every_supported_python_is_tried(jobs: dict[str, Any]) -> None:
-    """From the oldest that the project file allows, without a gap, on both systems.
+    """Every supported Python is tested on both systems, from the oldest without a gap.
 
     The tests before a release run on the newest, too.
     """

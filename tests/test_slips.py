@@ -42,7 +42,7 @@ PARTS = ("use-jit", "fit-once", "every-device", "out-of-bounds", "first-arrays")
     ],
 )
 def test_slip_is_single_wrong_letter_or_swap(typed: str, meant: str) -> None:
-    """One of them, or two in a long word; another letter makes another word of a short one."""
+    """A slip is one wrong letter or swap, or two in a long word."""
     assert ([meant] if meant else []) == find_nearest(typed, COMMANDS)
 
 
@@ -65,6 +65,6 @@ def test_missing_part_matches_and_superfluous_part_too(typed: str, meant: str) -
 
 
 def test_nearest_words_are_suggested() -> None:
-    """All of them where they are as near."""
+    """The nearest words are suggested, all of them if they are equally near."""
     assert ["every-device", "any-device"] == find_nearest("device", ["every-device", "any-device"])
     assert ["devices"] == find_nearest("devicse", ["service", "devices", "diverse"])

@@ -73,7 +73,7 @@ EXPECTED = {
 def test_shardings_become_their_collectives(
     tpu: str, expected: dict[str, set[tuple[str, int, int, str, int]]]
 ) -> None:
-    """Each with the bytes, the devices and the runs that the sharding asks for."""
+    """Each sharding compiles to its collectives, with their bytes, devices and runs."""
     run = subprocess.run(
         [python_with_libtpu(), "-c", PROGRAMS, tpu],
         env=os.environ | QUIET | {"PYTHONPATH": str(Path(tpustarter.__file__).parents[1])},

@@ -58,7 +58,7 @@ def libtpu() -> str:
 
 
 def rehearse(libtpu: str, **asked: Any) -> Rehearsal:
-    """Rehearse for a v5e-8, unless told otherwise, and return what came of it."""
+    """Rehearse for a v5e-8, unless other TPUs are given, and return the rehearsal."""
     asked = {"tpus": ("v5e-8",), "python": sys.executable, **asked}
     rehearsal = Rehearsal(RehearsalRequest(compiler=libtpu, **asked))
     for _ in rehearsal.events():
@@ -151,7 +151,7 @@ def test_program_too_large_names_biggest_arrays(libtpu: str, tmp_path: Path) -> 
 def test_accepted_program_fits_and_slightly_larger_does_not(
     libtpu: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The memory that is told is the one the compiler judges by, up to the last percent."""
+    """The reported memory is what the compiler judges by, to the last percent."""
     file = write(tmp_path, "def step(a, x):\n    return x - a.T @ (a @ x)")
     monkeypatch.setenv("JAX_OPTIMIZATION_LEVEL", LESS_EFFORT)
     monkeypatch.setenv("JAX_ENABLE_X64", "1")
@@ -226,7 +226,7 @@ def over_all(x: Any) -> Any:
 
 
 def test_the_python_api_keeps_shardings(libtpu: str) -> None:
-    """A test of one's own lowers on 8 CPU devices what is compiled for 8 TPU devices."""
+    """A program lowered on 8 CPU devices in a user's own test compiles for 8 TPU devices."""
     over = NamedSharding(Mesh(np.array(jax.devices()), ("d",)), P("d"))
     x = jax.ShapeDtypeStruct((64, 128), jnp.float32, sharding=over)
     answer = tpustarter.rehearse(over_all, x, tpu="v5e-8", compiler=libtpu)
@@ -400,7 +400,7 @@ module @a_inference_step_36__.46 attributes {mhlo.cross_program_prefetches = [],
 
 
 def test_a_variable_of_tensorflow_is_updated_in_place(libtpu: str, tmp_path: Path) -> None:
-    """As `experimental_get_compiler_ir` of TensorFlow 2.20 writes it; no argument has a name."""
+    """The variable of TensorFlow 2.20's compiler IR is aliased, and its arguments have no names."""
     file = tmp_path / "step.mlir"
     file.write_text(FROM_TENSORFLOW)
     result = only(rehearse(libtpu, ids=(str(file),)))
@@ -411,7 +411,7 @@ def test_a_variable_of_tensorflow_is_updated_in_place(libtpu: str, tmp_path: Pat
 
 
 def test_example_of_the_reference_passes_and_can_fail(libtpu: str, tmp_path: Path) -> None:
-    """As a workflow runs it: a batch 1,000 times as large does not fit."""
+    """The reference's example passes, and fails with a batch that is 1,000 times as large."""
     if libtpu != sys.executable:
         pytest.skip("tpustarter is not installed beside the TPU compiler, as it is in the lane.")
     example = (SAMPLES / "rehearsal" / "example_fits.py").read_text()

@@ -73,7 +73,7 @@ def check_on(spec: str, python: str | Path, *arguments: str, checks: str = "-") 
 def test_faked_machine_is_examined_without_starting_frameworks(
     spec: str, code: int, headline: str, tmp_path: Path
 ) -> None:
-    """Busy, locked, without nodes, one of many: said in seconds, with no framework started."""
+    """Each faked machine gets its verdict in seconds, and no framework is started."""
     if "user" in spec and not readable_by_nobody():
         pytest.skip("The Python that runs the tests lies where an ordinary user cannot read it.")
     tmp_path.chmod(0o755)
@@ -98,7 +98,7 @@ def test_faked_machine_is_examined_without_starting_frameworks(
     ],
 )
 def test_failed_tpu_start_quotes_error(spec: str, words: str) -> None:
-    """The reason libtpu gives is in the report; there is no verdict, and no TPU is claimed."""
+    """The report has libtpu's error and no verdict, and claims no TPU."""
     seen = check_on(spec, str(LIBTPU_PYTHON), "--json")
     report = json.loads(seen.out)
     results = {one["id"]: one for one in report["results"]}

@@ -28,7 +28,7 @@ def stub(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 
 def rehearse(stub: str, function: str = "programs", **asked: Any) -> Rehearsal:
-    """Search the largest batch for a v5e-8, unless told otherwise."""
+    """Search the largest batch for a v5e-8, unless other TPUs are given."""
     asked = {"ids": (f"{FILE}:{function}",), "fit": "batch", "tpus": ("v5e-8",), **asked}
     rehearsal = Rehearsal(RehearsalRequest(compiler=stub, python=sys.executable, **asked))
     for _ in rehearsal.events():
@@ -75,14 +75,14 @@ def test_named_axes_of_arguments_are_searched(stub: str, tmp_path: Path) -> None
 
 
 def test_programs_may_share_mesh_and_arguments(stub: str) -> None:
-    """As one step under several shardings does, whose weights have one type."""
+    """Two programs may have the same mesh and arguments, such as one step under two shardings."""
     results = rehearse(stub, "two", fit="", compare=True).results
 
     assert ["compiles", "compiles"] == [one["status"] for one in results]
 
 
 def test_answers_are_in_order_of_the_file(stub: str) -> None:
-    """Also where a later program is answered first, as one that breaks before it is compiled."""
+    """Answers come in the file's order, even if a later program is answered first."""
     rehearsal = rehearse(stub, "mixed", fit="", compare=True)
     document = rehearsal.document()
 
@@ -92,7 +92,7 @@ def test_answers_are_in_order_of_the_file(stub: str) -> None:
 
 @pytest.mark.parametrize(("function", "has_mfu"), [("tripled", True), ("two", False)])
 def test_mfu_is_in_the_report_alone(function: str, has_mfu: bool, stub: str) -> None:
-    """Only the end shows if the measured time belongs to one program."""
+    """Only the final report has the MFU, because the measured time may belong to one program."""
     request = RehearsalRequest(
         ids=(f"{FILE}:{function}",), tpus=("v5e-8",), compiler=stub, python=sys.executable,
         measured_s=0.02,
@@ -119,7 +119,7 @@ def test_each_size_is_told_until_the_last(stub: str) -> None:
 
 
 def test_nothing_that_fits_is_a_failure(stub: str) -> None:
-    """The answer is that of the smallest size, with what fills the memory."""
+    """If nothing fits, the answer is that of the smallest size, with what fills the memory."""
     rehearsal = rehearse(stub, "never")
     (fit,), (result,) = rehearsal.fits, rehearsal.results
 
@@ -130,7 +130,7 @@ def test_nothing_that_fits_is_a_failure(stub: str) -> None:
 
 
 def test_size_without_an_answer_ends_the_search(stub: str) -> None:
-    """A larger one may fit, so the exit code says that this is no verdict."""
+    """A size without an answer ends the search with a code that says it is no verdict."""
     rehearsal = rehearse(stub, "broken")
     (fit,) = rehearsal.fits
 
@@ -168,7 +168,7 @@ UNSEARCHABLE = {
 
 @pytest.mark.parametrize("case", UNSEARCHABLE)
 def test_what_cannot_be_searched_is_refused(case: str, stub: str) -> None:
-    """Before anything is started, and with what to type instead."""
+    """An invalid search is refused before anything is started, with a corrected command."""
     asked = {"ids": (f"{FILE}:programs",), "fit": "batch", **UNSEARCHABLE[case]}
     with pytest.raises(Problem) as problem:
         Rehearsal(RehearsalRequest(compiler=stub, tpus=("v5e-8",), **asked))

@@ -62,7 +62,7 @@ def opened(tmp_path: Path, *command: str) -> tuple[str, list[str]]:
 @pytest.mark.root
 @FAKED_VM[1]
 def test_sdk_opens_no_device(tmp_path: Path) -> None:
-    """Nor libtpu's lock file, where there are nodes of eight chips."""
+    """The SDK opens no device node and no lock file, even where there are nodes of eight chips."""
     output, calls = opened(tmp_path, str(LIBTPU_PYTHON), "-c", READ_ONCE)
 
     assert '{"round": 1}' in output
@@ -80,7 +80,7 @@ def test_opened_device_is_seen(tmp_path: Path, path: str) -> None:
 
 @LIBTPU
 def test_sdk_reads_the_test_server() -> None:
-    """Its own client of the service understands the server that `watch` is tested with."""
+    """The SDK of libtpu can read the server that `watch` is tested with."""
     with socket.socket() as taken:
         if taken.connect_ex((HOST, PORT)) == 0:
             pytest.skip(f"The SDK asks port {PORT}, and another program has it here.")

@@ -1,4 +1,4 @@
-"""Programs of the user's are lowered as a TPU would see them, and each failure is told as it is."""
+"""Programs of the user's are lowered as for a TPU, and each failure has its own report."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def lower(
 
 
 def rehearse(stub: str, **asked: Any) -> Rehearsal:
-    """Rehearse with this Python as the user's; returns what came of it."""
+    """Rehearse with this Python as the user's; return the rehearsal."""
     asked = {"tpus": ("v5e-8",), "jobs": 1, "python": sys.executable, **asked}
     rehearsal = Rehearsal(RehearsalRequest(compiler=stub, **asked))
     for _ in rehearsal.events():
@@ -69,7 +69,7 @@ def is_product(exported: LoweredProgram) -> bool:
 
 
 def test_program_that_queries_platform_gets_tpu(stub: str) -> None:
-    """Every way to ask takes the TPU's side, says so, and differs by kind only where it matters."""
+    """Every query of the platform gets a TPU and is noted; kinds differ only where it matters."""
     found = lower(stub, "asks", "v5e-8", "v6e-8")
     by_name: dict[str, list[LoweredProgram]] = {}
     for exported in found:
@@ -91,7 +91,7 @@ def test_program_that_queries_platform_gets_tpu(stub: str) -> None:
 
 
 def test_start_is_awaited_as_long_as_program(stub: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """On a busy machine JAX takes longer to start than a minute; `--timeout` holds then."""
+    """JAX's start may take as long as `--timeout` allows, because it is slow on a busy machine."""
     monkeypatch.setattr(lowering, "START_S", 0.01)
     found = lower(stub, "asks")
 
@@ -117,7 +117,7 @@ def test_lowering_in_this_process_leaves_no_trace(stub: str) -> None:
 
 
 def test_mesh_around_yield_is_active_and_titles_unique(stub: str) -> None:
-    """Each program is lowered while the file's function waits inside its `with`."""
+    """Programs are lowered within the file's `with` around its `yield`; titles are unique."""
     found = lower(stub, "meshes")
 
     assert [None] * 3 == [exported.error for exported in found]
@@ -174,7 +174,7 @@ def test_client_and_devices_tell_one_platform() -> None:
 
 
 def test_argument_and_result_call_one_function(tmp_path: Path) -> None:
-    """As on a TPU, though only results are made under the abstract device."""
+    """Arguments and results share one function, although only results use the abstract device."""
 
     def step(key: Any) -> Any:
         kept, used = jax.random.split(key)
@@ -199,7 +199,7 @@ def test_repeated_tpu_is_compiled_once(stub: str) -> None:
 
 
 def test_origin_of_error_decides_its_status(stub: str) -> None:
-    """Only JAX refuses; an error without words has its line; a time-out costs what follows."""
+    """JAX's own errors are refusals, and a time-out ends the programs after it."""
     found = lower(stub, "broken", "v5e-8", "v6e-8", timeout_s=20.0)
     told = {exported.program: (exported.refused, exported.error or "") for exported in found}
 
@@ -225,7 +225,7 @@ def test_static_arguments_are_held_fixed_while_lowering(stub: str) -> None:
 
 
 def test_script_that_queries_platform_gets_tpu(stub: str) -> None:
-    """`trace` counts, the TPU's side is compiled, the CPU's is run, and both are said."""
+    """A traced call compiles the TPU's branch, runs the CPU's, and the report names both."""
     rehearsal = rehearse(stub, script=(str(BAD / "script_asks.py"),))
     titles = [result["program"] for result in rehearsal.results]
 
@@ -276,7 +276,7 @@ SCRIPTS = {
 
 @pytest.mark.parametrize("name", SCRIPTS)
 def test_script_without_jit_ends_with_its_error(name: str, tmp_path: Path, stub: str) -> None:
-    """Its own error is the answer, with the Python it ran in, for one TPU and for many."""
+    """A script without jit gives its own error and its Python, for one TPU and for many."""
     from tpustarter.rehearsal.text import rehearsal_text
 
     text, words = SCRIPTS[name]
@@ -300,7 +300,7 @@ def step(x):
 
 
 def test_large_constant_is_named_before_compilation(tmp_path: Path, stub: str) -> None:
-    """The warning comes first, and stands beside the answer."""
+    """The warning about a large constant comes before compilation and is in the result."""
     file = tmp_path / "train.py"
     file.write_text(CONSTANT)
     request = RehearsalRequest(
@@ -338,7 +338,7 @@ def programs(devices):
 
 
 def test_process_over_memory_limit_is_ended(tmp_path: Path, stub: str) -> None:
-    """The supervisor ends it long before its time is up; what was lowered before still counts."""
+    """A process over its memory limit is ended early, and what it had lowered still counts."""
     file = tmp_path / "train.py"
     file.write_text(HUNGRY)
     rehearsal = rehearse(stub, ids=(str(file),), memory_limit_bytes=GIB // 2)

@@ -25,7 +25,7 @@ pytestmark = FAKED_VM
 
 
 def report_on(spec: str, python: str | Path) -> tuple[dict[str, Any], str]:
-    """Return the document made on a faked machine, and what was told beside it."""
+    """Return the report's document from a faked machine, and the text printed beside it."""
     words = [
         sys.executable,
         "-m",
@@ -62,7 +62,7 @@ def facts_of(document: dict[str, Any], name: str) -> dict[str, Any]:
     ],
 )
 def test_devices_that_would_hang_are_not_started(spec: str, why: str, tmp_path: Path) -> None:
-    """The report says why, and has the chips and the metadata."""
+    """Devices that would hang are not started: the report has the reason, chips and metadata."""
     python = make_python(tmp_path / "env", jax="0.12.0.1", libtpu="0.0.50.1")
     document, told = report_on(spec, python)
     jax = facts_of(document, "jax")

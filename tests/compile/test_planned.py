@@ -31,7 +31,7 @@ def run(*words: str) -> dict[str, Any]:
 def test_plan_of_training_agrees_with_rehearsal(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Weights and Adam to the byte, and the rest of a step of FSDP within what is said."""
+    """The plan's weights and Adam are exact, and the rest of an FSDP step is within its bounds."""
     libtpu = python_with_libtpu()
     row = planned_models.MODELS[planned_models.SMALL]
     monkeypatch.setenv("PLANNED_MODEL", planned_models.SMALL)

@@ -1,4 +1,4 @@
-"""Real failures: produced here, explained, and gone once what is said was done.
+"""Real failures: produced here, explained, fixed as suggested, and gone afterwards.
 
 `python -m tests.explain.produce` prints the whole table; these are the rows that take a second
 each. With `TPUSTARTER_LIBTPU_PYTHON`, as root, some of those that need the real libtpu run too.
@@ -19,7 +19,7 @@ ON_A_FAKED_VM = ("libtpu-lockfile-held", "tpu-in-use-other-user")
 
 
 def assert_right(one: produce.Produced) -> None:
-    """See that a row failed, was explained first, and was mended."""
+    """Assert that a row failed, was explained first, and was fixed."""
     assert not one.broken, one.broken
     assert 1 == one.said["rank"], one.said["all"]
     assert one.is_right, one.said["fixed"]
@@ -43,7 +43,7 @@ def test_real_libtpu_failure_is_confirmed_and_corrected(name: str) -> None:
 
 
 def test_reproducible_rows_exist_in_table() -> None:
-    """Each failure has a row in `failures.yml`, says what it needs, and how it ends."""
+    """Each failure has a row in `failures.yml`, and states its needs and its ending."""
     assert len(ROWS) >= 30
     assert not ROWS.keys() - {one.id for one in known_failures.read_known_failures()}
     for row in ROWS.values():

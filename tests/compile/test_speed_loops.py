@@ -1,4 +1,4 @@
-"""Each round of a loop that measures speed still does all of its work when it is compiled.
+"""Compiled loops that measure speed do all of their work in each round.
 
 The real TPU compiler is asked, for each generation: what is in the body of the loop, and is it what
 the check counts? That the question can be answered with no is shown on this machine's own compiler.
@@ -91,7 +91,7 @@ def products(report: dict[str, Any], work: loop_bodies.Round) -> None:
 
 
 def traffic(report: dict[str, Any], work: loop_bodies.Round) -> None:
-    """Demand that what STREAM counts is read from and written to HBM, and nothing else."""
+    """Assert that STREAM's arrays are read from and written to HBM, and nothing else is."""
     size = 4 * math.prod(report["shape"])
     read, written = ARRAYS[report["title"]]
 
@@ -120,7 +120,7 @@ LOOPS: dict[str, tuple[int, Callable[..., None]]] = {
 @pytest.mark.timeout(2700)  # at most a minute on a quiet core
 @pytest.mark.parametrize("tpu", GENERATIONS)
 def test_every_loop_round_does_its_whole_work(tpu: str, tmp_path: Path) -> None:
-    """Nothing is moved out of a loop, merged, deleted, or copied on top, on any generation.
+    """Compilers move nothing out of a loop, and merge, delete or add nothing, on any generation.
 
     The other programs of these checks compile too: a rehearsal leaves `matmul_rate` to this test.
     Its products are the same at both levels of effort, unlike what a loop reads.
@@ -190,7 +190,7 @@ def test_loop_invariant_product_is_detected() -> None:
 
 
 def test_unused_product_is_detected() -> None:
-    """One of the two is left."""
+    """Only one of two products is counted if the result of the other is unused."""
     unused = operations(lambda x, y, w: (dot(x, w), dot(dot(y, w), w), w), X, X, W)
 
     assert 2 * 256 * 512 * 512 == unused
@@ -252,7 +252,7 @@ def test_traffic_of_body_is_its_reads_and_writes(
     ],
 )
 def test_links_in_branches_are_compared(second: str, expected: tuple[Any, ...]) -> None:
-    """A link whose branch sends nothing is seen, wherever it stands."""
+    """A link whose branch sends nothing is found, at any position."""
     big = "f32[64,128,1024]{2,1,0:T(8,128)}"
     branches = "".join(
         f"%{name} (p: {big}) -> {big} {{\n  %p = {big} parameter(0)\n"
@@ -267,7 +267,7 @@ def test_links_in_branches_are_compared(second: str, expected: tuple[Any, ...]) 
 
 
 def test_every_full_check_with_loops_is_examined() -> None:
-    """A check that says how often has a row in `LOOPS`."""
+    """Every check that runs a loop a stated number of times has a row in `LOOPS`."""
     devices, names = jax.local_devices(), set()
     for name in FULL:
         module = importlib.import_module(f"tpustarter.checks.jax.{name}")

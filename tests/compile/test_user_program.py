@@ -73,7 +73,7 @@ def stub(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 
 def rehearse(stub: str, **asked: Any) -> tuple[Rehearsal, bytes]:
-    """Rehearse with this Python as the user's; returns what came of it, and what was printed."""
+    """Rehearse with this Python as the user's; return the rehearsal and its output."""
     asked = {"tpus": ("v5e-8",), "jobs": 1, "python": sys.executable, **asked}
     rehearsal = Rehearsal(RehearsalRequest(compiler=stub, **asked))
     printed = [event.data for event in rehearsal.events() if isinstance(event, ScriptOutput)]
@@ -97,7 +97,7 @@ def test_unusable_file_is_one_error(name: str, stub: str) -> None:
 
 
 def test_a_file_without_programs_offers_its_functions() -> None:
-    """They are read, and the commands stand there to be copied; nothing is started."""
+    """A file without programs gets the commands for its functions, and nothing is started."""
     with pytest.raises(Problem) as problem:
         Rehearsal(RehearsalRequest(ids=(str(BAD / "has_no_programs.py"),), compiler=sys.executable))
 
@@ -108,7 +108,7 @@ def test_a_file_without_programs_offers_its_functions() -> None:
 
 
 def test_type_that_jax_narrows_silently_is_refused(stub: str) -> None:
-    """Whoever asks for float64 must not be told the memory of float32."""
+    """A float64 argument is refused with 64-bit types off: its memory would be that of float32."""
     with pytest.raises(Problem) as problem:
         rehearse(stub, ids=(f"{BAD / 'many.py'}:fine",), arguments=("f64[4,4]",))
 
@@ -133,7 +133,7 @@ def test_python_without_jax_gets_install_command(tmp_path: Path, stub: str) -> N
 
 
 def test_every_sample_is_used() -> None:
-    """No sample lies there unused."""
+    """Every sample file is used by a test."""
     used = {*UNUSABLE, "has_no_programs", "many", "spread", "script"}
     used |= {
         "asks",
@@ -150,7 +150,7 @@ def test_every_sample_is_used() -> None:
 
 
 def test_failed_lowering_costs_only_its_program(stub: str) -> None:
-    """Each program has its own outcome, with the line of the user's file it came through."""
+    """Each program has its own outcome, with the line of the user's file that caused it."""
     rehearsal, _ = rehearse(stub, ids=(str(BAD / "many.py"),))
     found = {one["program"]: (one["status"], one["reason"] or "") for one in rehearsal.results}
 
@@ -230,7 +230,7 @@ LIMITS = {
 
 @pytest.mark.parametrize("typed", LIMITS)
 def test_limit_ends_a_script_that_never_ends(typed: str, tmp_path: Path, stub: str) -> None:
-    """Before the last of its calls is computed, or after seconds; what it met compiles."""
+    """A limit ends the script before its last call or after seconds; earlier calls compile."""
     script = tmp_path / "train.py"
     script.write_text(
         "import jax\nstep = jax.jit(lambda x: x + 1)\nx = 0.0\n"
@@ -264,7 +264,7 @@ def test_script_that_catches_all_computes_no_more(tmp_path: Path, stub: str) -> 
 
 
 def test_zeros_keep_types_and_shardings(tmp_path: Path, stub: str) -> None:
-    """Nothing is computed, and no shape is met that the real run would not meet."""
+    """Zeros replace results without computing, and cause no shapes but those of a real run."""
     script = tmp_path / "train.py"
     script.write_text(
         "import jax, numpy as np\n"
@@ -287,7 +287,7 @@ def test_zeros_keep_types_and_shardings(tmp_path: Path, stub: str) -> None:
 
 
 def test_zeros_outlive_donation_by_compiled_function(tmp_path: Path, stub: str) -> None:
-    """A function that the script compiles itself computes, and deletes what others would get."""
+    """Zeros remain usable after a function that the script compiles itself has donated some."""
     script = tmp_path / "train.py"
     script.write_text(
         "import jax, jax.numpy as jnp\n"
@@ -325,7 +325,7 @@ print(float(params["w"].sum()), len(params["w"].sharding.device_set))
 def test_pmapped_function_is_program_of_all_devices(
     tmp_path: Path, stub: str, *, zeros: bool
 ) -> None:
-    """Each device gets its part of what is mapped, and a call with its own result is no new one."""
+    """Each device gets its part of the mapped arguments, and a repeated call is no new program."""
     script = tmp_path / "train.py"
     script.write_text(PMAPPED)
     rehearsal, printed = rehearse(stub, script=(str(script),), until=ScriptLimit(zeros=zeros))
@@ -340,7 +340,7 @@ def test_pmapped_function_is_program_of_all_devices(
 
 
 def test_same_program_has_stored_answer_in_next_run(tmp_path: Path, stub: str) -> None:
-    """Neither a script nor a file gets a program that differs from run to run."""
+    """The same file or script has the same program in the next run, whose answer is stored."""
     file = tmp_path / "train.py"
     file.write_text("import jax\n\ndef step(x):\n    return x * 2\n\njax.jit(step)(1.0)\n")
     requests = ({"script": (str(file),)}, {"ids": (f"{file}:step",), "arguments": ("f32[]",)})

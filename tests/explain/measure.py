@@ -33,7 +33,7 @@ _NOTICE = (NOTICE,)
 
 @dataclass(frozen=True)
 class Log:
-    """A real log, and what its thread found to be the cause."""
+    """A real log, and the causes that its thread found."""
 
     name: str
     data: bytes

@@ -1,4 +1,4 @@
-"""Produces real failures of TPU work without a TPU: explained, mended, and looked at again.
+"""Produces real failures of TPU work without a TPU: explains, fixes and checks each again.
 
     python -m tests.explain.produce [ID ...] [--list] [--only needs] [--verbose]
 
@@ -44,7 +44,7 @@ Row = dict[str, Any]
 
 @dataclass(frozen=True)
 class Produced:
-    """A row, and what came of it."""
+    """A row and its outcome."""
 
     row: Row
     said: Mapping[str, Any]

@@ -101,7 +101,7 @@ def place(document: Mapping[str, Any], name: str) -> tuple[int, Mapping[str, Any
 
 
 def fix_by_explain(row: Mapping[str, Any], log: Path) -> str:
-    """Run `explain --fix` on a terminal, and say yes; return what it said there."""
+    """Run `explain --fix` on a terminal and answer yes; return the output."""
     terminal, inside = pty.openpty()
     process = subprocess.Popen(
         [*EXPLAIN, str(log), "--fix"],
@@ -124,7 +124,7 @@ def fix_by_explain(row: Mapping[str, Any], log: Path) -> str:
 
 
 def command_in(fix: str, says: str = "") -> str:
-    """Return the command of a printed fix that says this."""
+    """Return the command of the printed fix that contains a text."""
     found = [command for command in COMMAND.findall(fix) if says in command]
     return found[0] if found else fix
 

@@ -122,7 +122,7 @@ def test_unchanged_oom_count_confirms_nothing(scanner: FailureScanner) -> None:
 def test_kernel_oom_kills_are_counted(
     groups: str, files: dict[str, str], expected: dict[str, int], tmp_path: Path
 ) -> None:
-    """In the control group of this process first, and on the whole machine."""
+    """OOM kills are counted in this process's control group first, and on the whole machine."""
     machine = lay_out(tmp_path)
     (tmp_path / "proc/self").mkdir()
     for name, text in {

@@ -65,7 +65,7 @@ def test_tpu_beside_cuda_words_is_explained(scanner: FailureScanner) -> None:
     "error", ["LLVM ERROR: Cannot select: intrinsic", f"{_CUDA}\nSegmentation fault (core dumped)"]
 )
 def test_notice_does_not_hide_crash(error: str, scanner: FailureScanner) -> None:
-    """JAX's note on other backends is no reason to say that nothing happened."""
+    """JAX's notice about other backends doesn't hide a crash."""
     note = "INFO:jax._src.xla_bridge:Unable to initialize backend 'rocm': module has no attribute"
     found = explained(scanner, f"{note}\n{error}")
 
@@ -77,7 +77,7 @@ def test_notice_does_not_hide_crash(error: str, scanner: FailureScanner) -> None
     ("word", "expected"), [("Bad StatusOr access: ", "torch_xla"), ("", ""), ("{{node x}} ", "tf")]
 )
 def test_advice_follows_framework(word: str, expected: str, scanner: FailureScanner) -> None:
-    """Only a log of JAX is told of `jax.live_arrays()`."""
+    """Only a log of JAX gets the advice to use `jax.live_arrays()`."""
     log = f"RuntimeError: {word}RESOURCE_EXHAUSTED: Attempting to allocate 2.00G. That was not "
     found = explained(scanner, log + "possible. There are 1.00G free.; (0x0x0_HBM0)")
     fixes = explanation_text.list_fixes(found.matches[0], "", found.framework)

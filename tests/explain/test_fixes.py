@@ -1,4 +1,4 @@
-"""Small fixes: what is offered, what never is, and what is done."""
+"""Small fixes: which are offered, which never are, and what they do."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def test_own_process_is_offered_and_ended(process: subprocess.Popen[bytes]) -> N
 def test_foreign_or_ended_process_is_not_offered(
     tmp_path: Path, process: subprocess.Popen[bytes]
 ) -> None:
-    """Nor one that is gone, nor one that this program runs in."""
+    """No fix ends a process of another user, one that has ended, or this program's own."""
     folder = tmp_path / "proc" / str(process.pid)
     folder.mkdir(parents=True)
     (folder / "stat").write_text(Path(f"/proc/{process.pid}/stat").read_text())

@@ -61,7 +61,7 @@ def test_ordinary_words_meet_no_condition() -> None:
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.id)
 def test_row_has_valid_patterns_and_links(row: KnownFailure) -> None:
-    """Its patterns work in both engines, its lesson and what confirms it exist."""
+    """A row's patterns work in both engines, and its lesson and evidence exist."""
     for part in PATTERNS:
         for pattern in getattr(row, part):
             re.compile(known_failures.generalise_pattern(pattern))
@@ -84,7 +84,7 @@ def test_row_has_valid_patterns_and_links(row: KnownFailure) -> None:
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.id)
 def test_log_alone_never_ends_process(row: KnownFailure) -> None:
-    """Its number may be another machine's, and nobody's here: what was looked at has a hint."""
+    """No fix ends the process of a log's number alone: it may be of another machine."""
     assert [] == [fix for fix in all_fixes(row) if re.search(r"\bkill\b.*\bPID\b", fix)]
 
 
@@ -110,7 +110,7 @@ def test_tensorflow_host_findings_confirm_failure() -> None:
 def test_row_finds_its_own_examples(
     row: KnownFailure, example: str, scanner: FailureScanner
 ) -> None:
-    """As they were met, first or with a cause that explains it."""
+    """A row is found in its own example, first or after a cause that explains it."""
     matches = failure_ranking.rank_failures(scanner.scan(io.BytesIO(example.encode())), ROWS)
 
     assert row.id in [match.failure.id for match in matches[:3]]
@@ -141,6 +141,6 @@ _SOUND = fields("one", shows=["a sign"])
     ],
 )
 def test_invalid_row_is_named(tmp_path: Path, rows: Any, expected: str) -> None:
-    """One clear error."""
+    """An invalid row is one clear error."""
     with pytest.raises(Problem, match=re.escape(expected)):
         known_failures.read_known_failures(write(tmp_path / "failures.yml", *rows))

@@ -1,4 +1,4 @@
-"""Errors that lessons name under "If it fails": told in the lesson's own words."""
+"""Errors that lessons list under "If it fails", explained in the lesson's words."""
 
 from __future__ import annotations
 
@@ -70,12 +70,12 @@ def test_error_named_by_lesson_uses_lesson_text(tmp_path: Path, error: str, said
     ["RuntimeError: debug_glue", "RuntimeError: Not a failure at all", "RuntimeError: The pot is"],
 )
 def test_error_outside_lessons_uses_no_lesson_text(tmp_path: Path, error: str) -> None:
-    """A single name may stand in any error, and only one section speaks of failures."""
+    """A name alone, or text outside of "If it fails", doesn't select a lesson."""
     assert explained(write_lessons(tmp_path, hello=FAILS), error).mistake is None
 
 
 def test_lesson_of_error_comes_before_others(tmp_path: Path) -> None:
-    """Else those of the one that quotes most of it."""
+    """The lesson that was run comes first, or else the one that quotes most of the error."""
     longer = FAILS.replace("`Glue is dry`", "`Glue is dry now`").replace("Stir it", "Heat it")
     folder = write_lessons(tmp_path, hello=FAILS, longer=longer)
     error = "ValueError: Glue is dry now"
@@ -89,7 +89,7 @@ def test_lesson_of_error_comes_before_others(tmp_path: Path) -> None:
 
 
 def test_lesson_ranks_between_specific_and_general_mistakes(tmp_path: Path) -> None:
-    """A misspelt keyword of one library is told as that, and a shape as a shape."""
+    """A lesson ranks after specific mistakes, such as a misspelt keyword, before general ones."""
     text = "* **`no attribute 'slow'`.** It was renamed.\n* **`cannot reshape array`.** No.\n"
     folder = write_lessons(tmp_path, hello=f"# Hello\n\n## If it fails\n\n{text}")
 
@@ -100,7 +100,7 @@ def test_lesson_ranks_between_specific_and_general_mistakes(tmp_path: Path) -> N
 
 
 def test_unreadable_lessons_leave_other_explanations(tmp_path: Path) -> None:
-    """The command has other things to say."""
+    """If the lessons can't be read, the other explanations remain."""
     folder = write_lessons(tmp_path, hello=FAILS)
     (folder / "start" / "0002-broken.md").write_text("no header\n")
 
@@ -108,7 +108,7 @@ def test_unreadable_lessons_leave_other_explanations(tmp_path: Path) -> None:
 
 
 def test_shipped_lessons_name_errors() -> None:
-    """Of three frameworks, and what a guard of transfers raises."""
+    """The shipped lessons name errors of three frameworks, of set-up and of slices."""
     rows = [
         row
         for lesson in content.read_lessons()
@@ -129,7 +129,7 @@ IN_TORCH = '  File "/v/lib/python3.11/site-packages/torch/a.py", line 9, in f\n 
 
 
 def from_text(log: str, code: int = 0) -> Explanation:
-    """Return the explanation of what a program wrote that ended with an exit code."""
+    """Return the explanation of a program's output that ended with an exit code."""
     taken = log_scanner.FailureScanner(known_failures.read_known_failures()).start_scan()
     taken.feed(log.encode())
     end = explain_output.CommandEnd(code) if code else None
@@ -157,7 +157,7 @@ def from_text(log: str, code: int = 0) -> Explanation:
     ],
 )
 def test_harmless_line_hides_no_failure(log: str, code: int, failure: str, exit_code: int) -> None:
-    """A fatal line comes before the notice that stands above it."""
+    """A fatal line ranks before the harmless notice above it."""
     found = from_text(ABSL + log, code)
 
     assert exit_code == found.code
@@ -189,7 +189,7 @@ def test_torch_errors_name_their_lesson(name: str, lesson: str, mistake: str) ->
 
 
 def test_unknown_backend_names_its_lesson() -> None:
-    """Its import may be missing."""
+    """An unknown backend names the lesson about its import, which may be missing."""
     error = "torch._dynamo.exc.InvalidBackend: Invalid backend: 'openxla', see"
     found = from_text(
         f'Traceback (most recent call last):\n  File "a.py", line 3\n    f()\n{IN_TORCH}{error}\n'

@@ -93,7 +93,7 @@ def raised(env: Path | str, error: str, line: int, name: str = "_check_spoon") -
 def test_condition_comes_from_the_raising_statement(
     tmp_path: Path, error: str, line: int, condition: str
 ) -> None:
-    """Its text tells it from others, also where another version moved it to another line."""
+    """The condition is found by the statement's text, even if another version moved the line."""
     found = library_errors.find_library_error(raised(written(tmp_path), error, line))
 
     assert found
@@ -220,12 +220,12 @@ def explained(log: str) -> Explanation:
     ],
 )
 def test_generated_and_installed_code_is_not_yours(frame: TracebackFrame, expected: bool) -> None:
-    """As in a server's traceback: its own starter, compiled code and a dataclass."""
+    """Installed, generated and compiled code, as in a server's traceback, isn't the user's."""
     assert expected == library_errors.is_user_frame(frame)
 
 
 def test_library_error_is_no_program_mistake(tmp_path: Path) -> None:
-    """The library, the function and the condition are told instead."""
+    """A library error names the library, function and condition instead of a program mistake."""
     file = f"{written(tmp_path)}/lib/python3.12/site-packages/glue/core.py"
     found = explained(
         "Traceback (most recent call last):\n"
@@ -279,7 +279,7 @@ def test_cut_off_traceback_names_no_raiser(above: str, frame: str) -> None:
 
 
 def test_complete_traceback_above_is_named() -> None:
-    """The error that the log has is told, also where another traceback is cut off."""
+    """The error of the complete traceback is named, even if another one is cut off."""
     error = "ValueError: a pot of another kind"
     found = explained(f"{FRAMES}{CLICK}{error}\n\nAnother exception occurred:\n\n{FRAMES}")
 
@@ -288,7 +288,7 @@ def test_complete_traceback_above_is_named() -> None:
 
 
 def test_named_error_is_the_raised_one() -> None:
-    """A launcher says below it that something failed."""
+    """The named error is the one that was raised, not the launcher's message below it."""
     error = "ValueError: a pot of another kind"
     found = explained(f"{FRAMES}{CLICK}{error}\nlauncher: worker 3 failed\n")
 
@@ -311,7 +311,7 @@ def test_named_error_is_the_raised_one() -> None:
     ],
 )  # fmt: skip
 def test_log_names_its_python(log: str, python: str) -> None:
-    """The packages tell it; the standard library is shared by environments."""
+    """The packages in a log identify its Python; the standard library doesn't."""
     assert python == program_python.find_program_python(log)
 
 
@@ -349,14 +349,14 @@ def test_replaceable_python_or_shim_is_not_started(
     ],
 )
 def test_command_acts_on_named_python_only(fix: str, named: str, unnamed: str) -> None:
-    """Else on none: the Python that is active here may be another one."""
+    """A fix uses the Python that the log names, and none if it names none."""
     assert named == program_python.fill_in_python(fix, "/v/bin/python")
     assert unnamed == program_python.fill_in_python(fix, "")
     assert not unnamed.startswith("In ") or not known_failures.is_fix_command(unnamed)
 
 
 def test_unusable_library_row_is_named(tmp_path: Path) -> None:
-    """One clear error."""
+    """An unusable row of libraries is one clear error."""
     file = tmp_path / "libraries.yml"
     file.write_text("- modules: [a]\n")
 

@@ -62,7 +62,7 @@ def test_quote_matches_any_quote_character() -> None:
 
 @pytest.mark.parametrize("at", range(-60, 61, 7))
 def test_message_across_chunks_is_found_once(at: int) -> None:
-    """A log is searched in pieces; no message is lost or told twice where two of them meet."""
+    """A message across two chunks is found exactly once."""
     log = b"x" * 79 + b"\n"
     before = log * (log_reader.PIECE_BYTES // len(log))
     data = before[:at] + b"\n" + TEXT.replace("process", "\nprocess").encode() + b"\n" + before
@@ -98,7 +98,7 @@ def test_repeated_match_is_looked_up_few_times() -> None:
     ids=["empty", "line break", "zeros", "binary", "escapes", "title", "half UTF-16"],
 )
 def test_binary_log_finds_nothing(data: bytes) -> None:
-    """Nothing is found, and nothing is raised."""
+    """A binary log gives no matches and no exception."""
     assert {} == scan(data).seen
 
 
@@ -113,7 +113,7 @@ def test_endless_line_is_searched_in_parts() -> None:
 
 
 def test_end_of_long_log_is_kept() -> None:
-    """The last error stands there."""
+    """The end of a long log, which has the last error, is kept."""
     data = b"first\n" + b"x" * 3_000_000 + b"\nlast words\n"
 
     assert scan(data).last.endswith("last words\n")
@@ -143,7 +143,7 @@ def test_pattern_of_any_form_is_found(pattern: str, text: str) -> None:
 
 
 def test_common_beginning_is_searched_for_whole() -> None:
-    """A pattern whose beginning stands in every line is still found in a line of its own."""
+    """A pattern whose beginning is in every line is still found on a line of its own."""
     one = failure("one", shows=["checkpoint saved [^\n]*, but damaged"])
     ordinary = "checkpoint saved to gs://bucket\n" * 30_000
     log = f"{ordinary}checkpoint saved to gs://bucket, but damaged\n{ordinary}"
@@ -152,7 +152,7 @@ def test_common_beginning_is_searched_for_whole() -> None:
 
 
 def test_condition_is_noted_once_and_unquoted() -> None:
-    """One match of `needs` says everything."""
+    """A condition is noted once, without a quote, however often it matches."""
     one = failure("one", shows=["it broke"], needs=["tpu"])
     signs = scan(b"a tpu\nit broke\nit broke on a tpu\n", one).seen["one"].signs
 

@@ -43,7 +43,7 @@ RUNTIME = "ValueError: RESOURCE_EXHAUSTED: Error allocating device buffer: Attem
     ],
 )
 def test_cause_begins_with_needed_and_available_memory(log: str, said: str) -> None:
-    """As text and in the document, and what the row says of the cause follows."""
+    """The cause begins with the needed and available memory, as text and in the document."""
     scan = FailureScanner(known_failures.read_known_failures()).scan(io.BytesIO(log.encode()))
     found = explain_output.explain_log(scan)
     cause = explanation_document.make_json_document(found)["matches"][0]["cause"]

@@ -32,7 +32,7 @@ def ranked(log: str) -> list[FailureMatch]:
 
 
 def names(log: str) -> list[str]:
-    """Return the ids of what a log shows, in order."""
+    """Return the ids of the failures in a log, in order."""
     return [match.failure.id for match in ranked(log)]
 
 
@@ -76,7 +76,7 @@ def test_consequence_names_its_visible_cause() -> None:
     ],
 )
 def test_confidence_follows_strength_of_signs(log: str, confidence: str) -> None:
-    """One weak sign is little, however often it comes."""
+    """Confidence follows the strength of the signs: repeating a weak one adds nothing."""
     assert [confidence] == [match.confidence for match in ranked(log)]
 
 
@@ -115,7 +115,7 @@ def test_finding_on_this_machine_confirms_failure() -> None:
 
 
 def test_refuted_failure_ranks_lower_on_tpu_machine() -> None:
-    """But only on a machine with a TPU: a log that is read elsewhere tells of another one."""
+    """A failure that the machine refutes ranks lower, but only on a machine with a TPU."""
     free = finding("HOST-HOLDER-LOCK", "ok", "absent")
 
     match = seen_here("in use", free)[0]
@@ -145,7 +145,7 @@ def test_missing_tpu_comes_first_in_explanation() -> None:
 
 
 def test_unrelated_finding_confirms_nothing() -> None:
-    """One check looks at many variables."""
+    """A finding about another variable of the same check confirms nothing."""
     other = finding("HOST-ENVIRONMENT-VALUE", "fail", "XLA_FLAGS")
     same = finding("HOST-ENVIRONMENT-VALUE", "fail", "JAX_PLATFORMS is 'tpuu'")
 
@@ -176,7 +176,7 @@ def test_fact_confirms_by_found_text_alone(found: str, verdict: str, confidence:
 
 
 def test_fact_without_pattern_confirms_nothing() -> None:
-    """Else each variable and version that is told would."""
+    """A fact without a pattern confirms nothing, or else every reported fact would."""
     told = finding("HOST-HOLDER-PROCESS", "info", "none")
 
     assert "likely" == seen_here("in use", told, has_tpu=False)[0].confidence

@@ -17,7 +17,7 @@ pattern; these two have been read since, and the rows that raised them were mend
 
 
 def test_log_without_tpu_failure_gets_no_diagnosis() -> None:
-    """Notices may be named in it: they say themselves that they break nothing."""
+    """A log without a TPU failure gets no diagnosis; harmless notices may be named."""
     found = measure.figures(
         measure.explained(known_failures.read_known_failures()), measure.read(SEEN)
     )
@@ -37,7 +37,7 @@ def test_held_out_half_gets_no_diagnosis() -> None:
 
 
 def test_plain_patterns_score_worse() -> None:
-    """So the measure tells good from bad."""
+    """Plain patterns raise false alarms, so the measure separates good from bad."""
     logs = measure.read(SEEN)
     assert measure.figures(measure.plain(), logs)["false alarms"] > 0
 

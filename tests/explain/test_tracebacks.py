@@ -78,7 +78,7 @@ def prefixed(prefix: str, text: str = PLAIN) -> str:
     ],
 )
 def test_launcher_prefix_hides_no_frame(log: str) -> None:
-    """Nor the error in the last line."""
+    """A launcher's prefix hides neither a frame nor the error in the last line."""
     [found] = tracebacks.read_tracebacks(f"before\n{log}after\n", 50)
 
     assert (FRAMES, "ValueError: no") == (found.frames, found.error)
@@ -110,7 +110,7 @@ def test_notebook_and_rich_frames_are_read(log: str) -> None:
 
 
 def test_chained_tracebacks_are_read_apart() -> None:
-    """Each has its own error and line."""
+    """Chained tracebacks are read separately, each with its own error and line."""
     log = f"{PLAIN}\nDuring handling of the above exception, another exception occurred:\n\n{PLAIN}"
     found = tracebacks.read_tracebacks(log.replace("no\n", "yes\n", 1), log.count("\n"))
 
@@ -182,7 +182,7 @@ BODY = PLAIN.rpartition("ValueError")[0]
     ],
 )
 def test_cut_off_traceback_is_noticed(log: str, expected: bool) -> None:
-    """Nothing but code stands below its last frame."""
+    """A traceback is cut off if only code follows its last frame."""
     found = tracebacks.read_tracebacks(log, log.count("\n"))
 
     assert expected == found[-1].is_cut

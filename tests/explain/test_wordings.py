@@ -53,7 +53,7 @@ def count_words(found: Explanation) -> int:
     ],
 )
 def test_neighbour_of_a_failure_is_none(log: str, scanner: FailureScanner) -> None:
-    """The words of a failure stand in a line that says something else."""
+    """A similar line with the words of a failure isn't matched as that failure."""
     assert explained(scanner, log).matches == ()
 
 
@@ -61,7 +61,7 @@ def test_neighbour_of_a_failure_is_none(log: str, scanner: FailureScanner) -> No
 def test_wording_gets_answer_of_its_kind(
     row: dict[str, Any], log: str, scanner: FailureScanner
 ) -> None:
-    """A failure comes first, or the mistake is told because no failure explains the end."""
+    """Each wording gets a failure first, or a mistake if no failure explains the end."""
     found = explained(scanner, log)
 
     assert count_words(found) <= explanation_text.WORDS
@@ -75,7 +75,7 @@ def test_wording_gets_answer_of_its_kind(
 
 
 def test_printed_answers_are_short(scanner: FailureScanner) -> None:
-    """All words are counted, also those of the log, for each row and each log that is kept."""
+    """The printed answer to each row and each kept log is short, including its quotes."""
     signs = tuple(FailureSign(str(line), line, "word " * 60 + str(line)) for line in (1, 2))
     rows = known_failures.read_known_failures()
     found = {

@@ -71,7 +71,7 @@ def marked(name: str, prefix: str) -> bytes:
 
 @pytest.mark.parametrize("name", EXPECTED)
 def test_worker_that_failed_first_is_named(name: str) -> None:
-    """The three that logs cannot tell are named as something else, or not at all."""
+    """The worker that failed first is named; three that logs can't tell aren't named wrongly."""
     row = EXPECTED[name]
     job = explained({str(path): path.read_bytes() for path in logs(name)})
     if "missed" in row:
@@ -116,7 +116,7 @@ def test_one_worker_is_no_job() -> None:
 
 
 def test_text_names_worker_and_all_others() -> None:
-    """All logs are there, so none is asked for."""
+    """The text names the first worker and all others, and asks for no further log."""
     job = explained({str(path): path.read_bytes() for path in logs("key-error")})
     text = worker_logs.render_explanation(job)
     place = str(LOGS / "key-error" / "worker-2.log")
@@ -170,7 +170,7 @@ def test_error_before_lost_peers_is_own() -> None:
     ],
 )
 def test_broken_row_of_prefixes_is_named(tmp_path: Path, row: dict[str, Any]) -> None:
-    """The file and the row stand in the error."""
+    """A broken row of prefixes is an error that names the file and the row."""
     file = tmp_path / "rows.yml"
     file.write_text(yaml.safe_dump([row]))
     with pytest.raises(Problem, match=r"the row `x` of `rows\.yml` cannot be used"):

@@ -181,7 +181,7 @@ DOCUMENTS = {
 
 @pytest.mark.parametrize("name", DOCUMENTS)
 def test_invalid_document_is_one_error(name: str, tmp_path: Path) -> None:
-    """In words that are safe to show."""
+    """An invalid document is one error that is safe to print."""
     text, why = DOCUMENTS[name]
     file = tmp_path / "report.json"
     file.write_bytes(text.encode("utf-8", "surrogateescape"))
@@ -383,7 +383,7 @@ print(f"{before} MiB before it, {most() - before} MiB more")
 
 
 def limited(file: Path, limit: int) -> str:
-    """Open a file in a process that may have so much memory; return what it said."""
+    """Open a file in a process with limited memory; return its output."""
     done = subprocess.run(
         [sys.executable, "-c", _LIMITED, str(file), str(limit)],
         capture_output=True,
@@ -395,7 +395,7 @@ def limited(file: Path, limit: int) -> str:
 
 
 def test_a_bomb_of_ten_gigabytes_takes_no_memory(tmp_path: Path) -> None:
-    """Neither a gzip of zeros nor a document of empty lists: a gigabyte of addresses is enough."""
+    """Neither a gzip of zeros nor a document of empty lists uses much memory."""
     start = '{"schema": "tpustarter.bug-report/1", "sections": ['
     (tmp_path / "zeros.tar.gz").write_bytes(bomb(10 * GIB))
     (tmp_path / "lists.json").write_text(start + "[]," * 1_300_000 + "[]]}")

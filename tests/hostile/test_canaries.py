@@ -62,7 +62,7 @@ def _variable(name: str, value: str, *needles: str) -> Source:
 
 
 def _token(text: str, needle: str) -> Source:
-    """Return a token that nobody but its shape tells, in a variable of a neutral name."""
+    """Return a token that only its shape reveals, in a variable with a neutral name."""
     return Source((needle,), {f"NEUTRAL_{abs(hash(text))}": text}, (f"using {text} now", text))
 
 
@@ -256,7 +256,7 @@ class Place:
     inputs: Path
 
     def run(self, words: list[str]) -> bytes:
-        """Run something among the canaries; returns what it wrote to its streams."""
+        """Run a command among the canaries; return the bytes of its output streams."""
         done = subprocess.run(
             [sys.executable, *words],
             capture_output=True,
@@ -350,7 +350,7 @@ def place(tmp_path_factory: pytest.TempPathFactory):
 
 
 def found(data: bytes) -> list[str]:
-    """Return the sources a needle of which is in what was written, also where a line was broken."""
+    """Return the sources whose secrets are in the output, even across a line break."""
     joined = re.sub(rb"\s+", b"", data)
     return [
         name

@@ -69,7 +69,7 @@ def read_and_compare(path: Path) -> str | None:
 @many
 @given(st.binary(max_size=400) | st.text(max_size=400).map(lambda text: text.encode("utf-16")))
 def test_any_bytes_are_an_error(tmp_path: Path, data: bytes) -> None:
-    """No bytes are a report by chance."""
+    """Random bytes are an error, and never a report."""
     path = tmp_path / "report.json"
     path.write_bytes(data)
 
@@ -205,7 +205,7 @@ DOCUMENTS: dict[str, tuple[Callable[[], str], int]] = {
 
 @pytest.mark.parametrize("name", DOCUMENTS)
 def test_hostile_document_has_one_code_and_document(name: str, tmp_path: Path) -> None:
-    """Said before anything runs, or compared; stdout is one document in both cases."""
+    """A hostile document is refused or compared, and stdout is one document either way."""
     make, code = DOCUMENTS[name]
     path = tmp_path / "report.json"
     path.write_text(make(), encoding="utf-8")

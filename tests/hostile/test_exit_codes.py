@@ -90,7 +90,7 @@ def to_nobody(*words: str) -> Way:
 
 
 def stopped(number: signal.Signals, *words: str) -> Way:
-    """Run a check that hangs, and send a signal once it has told its finding."""
+    """Run a check that hangs, and send a signal once it has reported its finding."""
 
     def way(folder: Path) -> int:
         checks = write_checks(folder / "checks", "hangs")

@@ -98,7 +98,7 @@ def run(*words: str, **more: object) -> subprocess.CompletedProcess[str]:
 @pytest.mark.parametrize("writer", WRITERS)
 @pytest.mark.parametrize("place", PLACES)
 def test_any_file_type_ends_with_one_error(writer: str, place: str, tmp_path: Path) -> None:
-    """A result that could not be written has a code of its own, and the report is told first."""
+    """A result that can't be written has its own code, after the report is shown."""
     make, codes = PLACES[place]
     path = tmp_path / "result"
     make(path)
@@ -211,7 +211,7 @@ def test_unwritable_file_has_its_code_in_document(form: str) -> None:
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
 def test_a_run_that_is_ended_leaves_valid_junit(number: signal.Signals, tmp_path: Path) -> None:
-    """Killed at once or told to end: the file is a document, and claims nothing."""
+    """A run that is killed or terminated leaves a valid JUnit file that claims nothing."""
     path = tmp_path / "junit.xml"
     with subprocess.Popen(
         [sys.executable, "-m", "tpustarter", "check", "host.*", "--junit", str(path)],
@@ -230,7 +230,7 @@ def test_a_run_that_is_ended_leaves_valid_junit(number: signal.Signals, tmp_path
     "place", ["a pipe that nobody reads", "a loop of links", "a file", "a socket"]
 )
 def test_state_folder_that_is_file_is_one_error(place: str, tmp_path: Path) -> None:
-    """`TPUSTARTER_HOME` leads to something else: said, with what to do."""
+    """A `TPUSTARTER_HOME` that is a file is one error with a hint."""
     home = tmp_path / "home"
     PLACES.get(place, (Path.touch, set()))[0](home)
     done = run("check", "host.space", "--save", env={**os.environ, "TPUSTARTER_HOME": str(home)})
@@ -275,7 +275,7 @@ PIPED = {
 @pytest.mark.usefixtures("start")
 @pytest.mark.parametrize(("words", "text"), PIPED.values(), ids=PIPED)
 def test_a_pipe_is_read_as_a_file_is(words: list[str], text: str) -> None:
-    """One of `<(command)` without a word, and one with a name is waited for aloud."""
+    """A pipe is read like a file; waiting for a named one is announced."""
     Path("file").write_text(text)
     os.mkfifo("pipe")
     program = shlex.join([sys.executable, "-m", "tpustarter", *words])
@@ -300,7 +300,7 @@ def test_report_reads_its_log_from_pipe() -> None:
 
 @pytest.mark.usefixtures("start")
 def test_a_pipe_without_an_end_is_refused() -> None:
-    """As a file that is too large."""
+    """A pipe without an end is refused, like a file that is too large."""
     done = run_shell(f"{sys.executable} -m tpustarter learn --import <(cat /dev/zero)")
 
     assert 78 == done.returncode

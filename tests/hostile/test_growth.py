@@ -1,4 +1,4 @@
-"""Text that is made to be searched for ever: what it costs grows as its length does."""
+"""Hostile text for searches: the cost grows linearly with the length."""
 
 from __future__ import annotations
 

@@ -92,7 +92,7 @@ def test_a_whole_text_is_known_as_one(name: str) -> None:
 
 @pytest.mark.parametrize("name", SAMPLES)
 def test_truncated_text_never_passes_for_whole(name: str) -> None:
-    """Wherever it ends, also between two computations: nothing is concluded from what is absent."""
+    """A truncated text never counts as complete, and nothing is concluded from its gaps."""
     text = SAMPLES[name]
     ends = {0, *(at for at, sign in enumerate(text) if sign in "\n})"), *range(0, len(text), 41)}
     wrong = [end for end in sorted(ends) if end < len(text.rstrip()) and read(text[:end]).complete]

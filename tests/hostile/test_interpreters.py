@@ -73,7 +73,7 @@ def check(python: str, folder: Path | None = None, **env: str) -> subprocess.Com
 
 @pytest.mark.parametrize(("named", "code", "said"), NAMED)
 def test_invalid_python_is_named(named: str, code: int, said: str, folder: Path) -> None:
-    """One clear error with the line that tells; nothing on stdout, and no other Python instead."""
+    """An invalid Python is one clear error, with an empty stdout and no other Python instead."""
     (folder / "dir").mkdir(exist_ok=True)  # there is a program of this name on PATH
     done = check(named.format(folder), folder)
 

@@ -37,7 +37,7 @@ def log_size(homes: Path) -> int:
 
 
 def test_thousand_lines_a_second_are_complete(site: Site) -> None:
-    """Each line of both workers is here once and in order, and their logs are equal."""
+    """A thousand lines a second from two workers arrive complete, once and in order."""
     (site.folder / "lines.py").write_text(PROGRAM)
     breaking = threading.Thread(target=break_connections, args=(site.homes,), daemon=True)
     breaking.start()

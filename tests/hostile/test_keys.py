@@ -1,4 +1,4 @@
-"""Any keys, in any order, with junk between them: the app goes on, and nothing is a bug."""
+"""Any keys, in any order, with junk between them: the app keeps working, without a bug report."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The program is killed, or its supervisor is stopped: no process of ours stays, no state is lost.
+"""The program or its supervisor is killed: no process of ours remains, and no state is lost.
 
 The moments are random: the seed is printed, and `TPUSTARTER_SEED` runs the same ones again.
 """
@@ -92,7 +92,7 @@ def test_a_kill_at_any_moment_leaves_nothing_behind(tmp_path: Path) -> None:
 def test_kill_during_app_action_loses_nothing_saved(
     tmp_path: Path,
 ) -> None:
-    """Typing, running and answering: what the next start shows. `tests.support.kills` does more."""
+    """A kill while typing, running or answering loses nothing that was saved."""
     seed = int(os.environ.get("TPUSTARTER_SEED") or random.randrange(10**6))
     kills = Kills(tmp_path, locations.state_folder_path(), seed)
     for number in range(APP_KILLS):
@@ -117,7 +117,7 @@ def running(home: Path, check: str) -> tuple[subprocess.Popen[bytes], int]:
 def test_a_term_ends_the_program_and_its_processes(
     check: str, stopped: str, tmp_path: Path
 ) -> None:
-    """Also where somebody stopped one of its processes, and no process that is gone is named."""
+    """SIGTERM ends the program and its processes, even one that is stopped."""
     process, _ = running(tmp_path, check)
     for pid, kind in processes(tmp_path).items():
         if kind == stopped:

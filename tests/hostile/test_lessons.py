@@ -131,7 +131,7 @@ def said_of(path: Path, read: Callable[[Path], object]) -> str:
 
 
 def show_all(path: Path) -> None:
-    """Read a lesson, and do with it what the commands and screens do."""
+    """Read a lesson and pass it through what the commands and screens do."""
     lesson = content.read_lesson(path)
     for line in markdown.plain_lines(lesson):
         escape_text(line.text)
@@ -149,7 +149,7 @@ def show_all(path: Path) -> None:
 @FUZZ
 @given(st.one_of(FILES, st.binary(max_size=200)))
 def test_any_file_is_a_lesson_or_a_problem(data: bytes) -> None:
-    """Nothing else is raised, whatever stands in the header or between fences."""
+    """Any file is a lesson or a Problem, whatever its header or its code blocks contain."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "made/01-x.md"
         path.parent.mkdir()
@@ -179,7 +179,7 @@ def test_linter_names_mistakes_of_broken_lessons(data: bytes) -> None:
 def test_any_list_file_is_parsed_or_problem(
     name: str, read: Callable[[Path], object], data: bytes
 ) -> None:
-    """Paths through the lessons, and what older tutorials say."""
+    """Any file of paths or of older tutorials is parsed or a Problem."""
     with tempfile.TemporaryDirectory() as folder:
         (Path(folder) / name).write_bytes(data)
         problem = said_of(Path(folder), read)

@@ -181,7 +181,7 @@ def test_app_without_threads_restores_terminal(number: int, tmp_path: Path) -> N
     ],
 )
 def test_errors_are_classified_as_limit_or_other(error: Exception, said: str | None) -> None:
-    """Also behind another error, raised from it or while it was handled."""
+    """An error is classified as a limit even if it is the cause or context of another one."""
     for chain in (error, _raised(error, cause=True), _raised(error, cause=False)):
         problem = find_limit_problem(chain)
         assert (said is None) == (problem is None)
@@ -201,7 +201,7 @@ def _raised(error: Exception, *, cause: bool) -> Exception:
 
 
 def test_the_limit_of_a_control_group_is_named(tmp_path: Path) -> None:
-    """In a container the group's limit is what counts, not the user's."""
+    """In a container the control group's limit is named, not the user's."""
     machine = lay_out(tmp_path)
     (tmp_path / "proc/self").mkdir()
     (tmp_path / "proc/self/cgroup").write_text("0::/docker/abc\n")

@@ -57,7 +57,7 @@ LENGTHS = st.one_of(
 def test_no_part_of_secret_is_quoted(
     *, fill: str, beside: str, before: int, after: int, lead: int, name: str, is_first: bool
 ) -> None:
-    """A line is cut to what is quoted only when it holds no secrets any more."""
+    """No part of a secret is quoted, because a line is cleaned before it is cut."""
     secret = SECRETS[name]
 
     def filled(length: int) -> str:
@@ -75,7 +75,7 @@ def test_no_part_of_secret_is_quoted(
 
 
 def test_unfinished_messages_are_searched_in_bounded_time() -> None:
-    """None of them ends, so what may follow the beginning of each is looked for in all of it.
+    """Messages that never end are searched in bounded time.
 
     A word that a row only needs may come about where two of them meet.
     """

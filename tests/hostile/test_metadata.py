@@ -122,7 +122,7 @@ def answers(draw: st.DrawFn, key: str) -> tuple[bytes, float, bool]:
 
 
 class Server:
-    """Sends for each key what it is told, and nothing else."""
+    """Sends for each key the answer that the test has set, and nothing else."""
 
     def __init__(self) -> None:
         self.told: Mapping[str, tuple[bytes, float, bool]] = {}
@@ -178,7 +178,7 @@ def machine(server: Server, tmp_path_factory: pytest.TempPathFactory) -> host.Ma
 def test_any_answer_is_a_value_or_unknown(
     data: st.DataObject, server: Server, machine: host.Machine
 ) -> None:
-    """There is an end, and every field is null or of its documented form and from this server."""
+    """Any answer ends in fields that are null or of the documented form."""
     server.told = {key: data.draw(answers(key), label=key) for key in KEYS}
     found = host.metadata(machine, TIMEOUT_S)
     event(found.state)
@@ -253,7 +253,7 @@ ADDRESSES = [
 
 @pytest.mark.parametrize("address", ADDRESSES)
 def test_invalid_address_has_no_answer(address: str, tmp_path: Path) -> None:
-    """A variable of the user's names nonsense: the reason is told, and nothing is raised."""
+    """A nonsense address in a variable gives no answer and a reason, and nothing is raised."""
     machine = lay_out(tmp_path, "v5e", env={"GCE_METADATA_HOST": address})
     found = host.metadata(machine, TIMEOUT_S)
 

@@ -82,7 +82,7 @@ DENIED = [
 
 @pytest.fixture
 def place(tmp_path: Path) -> Path:
-    """Make a folder with what only root may use, below which a user comes."""
+    """Make a folder of files that only root may use, for a program that runs as a user."""
     for folder in (tmp_path, *tmp_path.parents[:-2]):
         folder.chmod(folder.stat().st_mode | 0o011)
     (tmp_path / "home").mkdir()
@@ -151,7 +151,7 @@ CLOSED_STATE = [
 def test_closed_state_file_is_left_alone(
     name: str, words: list[str], code: int, place: Path
 ) -> None:
-    """Nothing is broken in it: it is named, and neither moved nor written over."""
+    """A state file that can't be read is named, and neither moved nor overwritten."""
     (place / "home/state").mkdir()
     (place / "home/state").chmod(0o777)
     file = place / f"home/state/{name}.json"

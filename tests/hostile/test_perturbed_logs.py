@@ -73,7 +73,7 @@ def signs(scanner: FailureScanner, text: str, row: str) -> list[str]:
 
 
 def first(scanner: FailureScanner, text: str) -> str:
-    """Return the id of what comes first; empty where nothing does."""
+    """Return the id of the first failure; empty if there is none."""
     matches = failure_ranking.rank_failures(scanner.scan(io.BytesIO(text.encode())), ROWS)
     return matches[0].failure.id if matches else ""
 
@@ -100,7 +100,7 @@ def samples(scanner: FailureScanner) -> list[tuple[str, str]]:
 def test_perturbed_log_still_ranks_cause_first(
     change: str, samples: list[tuple[str, str]], scanner: FailureScanner
 ) -> None:
-    """In a share of rows that has been reached."""
+    """A perturbed log still ranks its cause first, in at least the given share of rows."""
     make, least = CHANGES[change]
     lost = [row for row, example in samples if first(scanner, make(example)) != row]
     share = 1 - len(lost) / len(samples)
@@ -147,7 +147,7 @@ def test_cut_log_names_nothing_new(
 
 @pytest.mark.parametrize("language", range(4), ids=["German", "French", "Spanish", "Chinese"])
 def test_translated_system_error_still_ranks_first(language: int, scanner: FailureScanner) -> None:
-    """Python keeps the number of the error, but a shell or a C library says only the words."""
+    """A translated system error still ranks first, even from a shell that prints no number."""
     lost: list[str] = []
     samples = [
         (row, example)

@@ -175,7 +175,7 @@ def test_results_do_not_depend_on_state(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Neither in the run that meets it, nor in the next one."""
+    """Results don't depend on a broken store, in the run that meets it or in the next."""
     document, store = sound
     shutil.copytree(store, tmp_path / "programs")
     STATES[state](tmp_path / "programs")
@@ -205,7 +205,7 @@ print(jax.jit(jax.grad(lambda x: jnp.tanh(x @ x).sum()))(x).sum())
 
 
 def run(folder: Path) -> tuple[list[tuple[str, str, str]], int]:
-    """Run a lesson that has a right and a wrong block; return what is told of them."""
+    """Run a lesson that has a right and a wrong block; return its outcomes."""
     text = fence(BLOCKS) + fence("print(jnp.arange(3).sum())", "4", name="wrong")
     results = run_lesson(make_lesson(folder, text, needs="{framework: jax}"), devices=2)
     told = [(one.status, one.output, one.detail) for one in results.values()]
@@ -228,7 +228,7 @@ def lesson_store(tmp_path_factory: pytest.TempPathFactory) -> tuple[object, Path
 def test_lesson_does_not_depend_on_state(
     state: str, lesson_store: tuple[object, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Its output and its outcomes, down to the last digit and the last word."""
+    """A lesson's output and outcomes don't depend on the store, to the last digit."""
     told, store = lesson_store
     shutil.copytree(store, tmp_path / "programs")
     STATES[state](tmp_path / "programs")
@@ -262,7 +262,7 @@ def test_disk_that_takes_nothing_changes_nothing(
 def test_two_runs_at_once_share_a_store(
     sound: tuple[dict[str, object], Path], tmp_path: Path
 ) -> None:
-    """Both end well, and what they leave is sound."""
+    """Two runs at once share a store: both end well, and the store stays valid."""
     words = [sys.executable, "-m", "tpustarter", "check", CHECKS[0], "--devices", "2"]
     env = {**os.environ, "TPUSTARTER_HOME": str(tmp_path)}
     running = [

@@ -47,7 +47,7 @@ def machine(tmp_path: Path) -> host.Machine:
 
 @pytest.mark.parametrize("on_tpu", [False, True])
 def test_the_plan_brings_libtpu_on_every_machine(on_tpu: bool, tmp_path: Path) -> None:
-    """Its own folder, `jax[tpu]`, a proof that compiles, honest sizes; nothing is made."""
+    """The plan has its own folder, `jax[tpu]`, a proof that compiles and real sizes."""
     setup = make(tmp_path, "rehearse", tools=TOOLS, **(CHIPS if on_tpu else {}))
     _, _, install, prove, remember = setup.steps
     beside = ["--beside-tpu"] if on_tpu else []
@@ -113,7 +113,7 @@ def test_compiler_profile_outranks_active_environment(tmp_path: Path) -> None:
 
 
 def test_both_profiles_live_side_by_side(tmp_path: Path) -> None:
-    """Each is remembered under a name of its own, and undoing one leaves the other."""
+    """Both profiles are remembered under their own names, and undoing one keeps the other."""
     made = {name: make(tmp_path, name, tools=TOOLS) for name in ("jax", "rehearse")}
     for one in made.values():
         run(one)
@@ -138,7 +138,7 @@ def test_both_profiles_live_side_by_side(tmp_path: Path) -> None:
 
 
 def test_an_environment_is_of_one_profile(tmp_path: Path) -> None:
-    """Neither made over nor removed by the other profile: whose it is is said."""
+    """An environment of one profile is neither changed nor removed by the other one."""
     run(make(tmp_path, tools=TOOLS))
     taken = tmp_path / "home" / "tpu"
     with pytest.raises(Problem, match="is the environment of `tpustarter setup jax`") as problem:
@@ -319,7 +319,7 @@ def test_command_makes_shows_and_undoes_environment(machine: host.Machine) -> No
 
 
 def test_kill_during_proof_costs_only_proof(machine: host.Machine) -> None:
-    """Nothing is made or installed again."""
+    """After a kill during the proof, only the proof is repeated."""
     with subprocess.Popen(
         words(machine, "-", "rehearse", "--yes"), stdout=subprocess.PIPE, text=True
     ) as process:

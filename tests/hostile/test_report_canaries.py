@@ -1,4 +1,4 @@
-"""Canaries by collectors: whether something is hidden never depends on what else was collected."""
+"""Canaries by collectors: cleaning never depends on what else was collected."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["context"]
 
 
 def test_report_of_any_collector_pair_has_no_canary(context: ReportContext) -> None:
-    """Each of the pairs, with all secrets there."""
+    """A report of any pair of collectors, with all secrets there, has no canary."""
     assert {} == leaking(context, 2)
 
 
@@ -23,7 +23,7 @@ def test_report_of_any_collector_pair_has_no_canary(context: ReportContext) -> N
 def test_no_canary_in_report_for_any_device_failure(
     devices: str, tmp_path: Path, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """All that a framework prints and raises is searched too, and so is the stack of a hang."""
+    """Whatever a framework prints, raises or shows as its stack, no canary is in the report."""
     for telling_machine in make_contexts(tmp_path, home, monkeypatch, None, devices):
         report = make_report.make_report(telling_machine)
         asked = next(one for one in report.document["sections"] if one["name"] == "jax")

@@ -1,4 +1,4 @@
-"""`tpustarter run` under what goes wrong around a command: streams, signals, a terminal.
+"""`tpustarter run` when streams, signals or the terminal fail around its command.
 
 What the command does, says and ends with is what counts; the explanation comes where it can.
 """
@@ -65,7 +65,7 @@ def test_any_streams_keep_exit_code_of_command(streams: str) -> None:
     ],
 )
 def test_output_that_is_lost_has_a_code(command: str, streams: str, code: int) -> None:
-    """The command meets a closed pipe, or has ended by then, and nobody else would say why."""
+    """Lost output has an exit code, whether the command met the closed pipe or had ended."""
     done = shell(f"{sys.executable} -m tpustarter run -- {command} {streams}")
 
     assert code == done.returncode
@@ -90,7 +90,7 @@ def test_failure_is_explained_in_any_environment(env: dict[str, str]) -> None:
 
 
 def start(code: str) -> subprocess.Popen[bytes]:
-    """Run some Python that says when it is ready."""
+    """Start a Python command that prints when it is ready."""
     process = subprocess.Popen(
         [sys.executable, "-m", "tpustarter", "run", "--", sys.executable, "-c", code],
         stdin=subprocess.DEVNULL,
@@ -104,7 +104,7 @@ def start(code: str) -> subprocess.Popen[bytes]:
 
 
 def test_command_that_ignores_signal_continues() -> None:
-    """As it would alone, and nothing is left of it once it ends."""
+    """A command that ignores a signal continues, and leaves no process once it ends."""
     process = start(
         "import signal, sys\n"
         "signal.signal(signal.SIGTERM, lambda *_: print('no', flush=True))\n"
@@ -148,7 +148,7 @@ def on_terminal(code: str, **options: object) -> Terminal:
 
 @pytest.mark.parametrize("columns", [1, 80])
 def test_raw_terminal_is_restored_after_command(columns: int) -> None:
-    """Else nothing of what is typed is seen, and the explanation runs down like stairs."""
+    """A terminal that the command left in raw mode is restored before the explanation."""
     code = f"import tty; tty.setraw(0); print({HELD!r}); raise SystemExit(9)"
     with on_terminal(code, columns=columns) as tty:
         assert 9 == tty.end()
@@ -172,7 +172,7 @@ def test_a_new_size_reaches_the_command() -> None:
 
 
 def test_a_terminal_that_goes_away_ends_both() -> None:
-    """Nothing waits for somebody who has left."""
+    """A terminal that is closed ends both the command and this program."""
     code = "import time; print('ready', flush=True); time.sleep(600)  # until it is ended"
     with on_terminal(code) as tty:
         tty.until(lambda text: "ready" in text)

@@ -1,4 +1,4 @@
-"""No probe outlives the process that began it, however that one dies."""
+"""However the process that started a probe dies, the probe ends with it."""
 
 from __future__ import annotations
 

@@ -28,13 +28,13 @@ CHECKS = ["/etc/x", "../../x", "..", ".", "a/../../../x", "x\0y", "\udcff", "\n"
 
 
 def result(check: str | None = None, program: str = "step") -> dict[str, Any]:
-    """Return the fields of an answer that say where its files go."""
+    """Return the fields of an answer that decide where its files are saved."""
     return {"tpu": "v5e-8", "check": check, "program": program}
 
 
 @pytest.mark.parametrize("check", CHECKS, ids=lambda name: ascii(name[:20]))
 def test_no_name_leaves_the_folder(check: str, tmp_path: Path) -> None:
-    """Neither of a check nor of a program: a path, a folder above, or more than fits."""
+    """No name of a check or program, such as a path, leads out of the folder."""
     files = SavedFiles(str(tmp_path / "kept"))
     folder = files.make_tpu_folder("v5e-8", check)
     files.write_program(result(check, program=check), "memory")
@@ -50,7 +50,7 @@ NAMES = [
 
 
 def test_each_name_has_a_folder_of_its_own(tmp_path: Path) -> None:
-    """Names that differ in a sign no folder has, or beyond what fits; a plain one stays."""
+    """Each name has its own folder, even if only unusable or cut characters differ."""
     folders = {name: format_folder_name(name) for name in NAMES}
     for folder in folders.values():
         (tmp_path / folder).mkdir()
@@ -69,7 +69,7 @@ LINKS: dict[str, Callable[[Path], Path]] = {
 
 @pytest.mark.parametrize("case", LINKS)
 def test_no_link_is_followed(case: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nothing appears where it leads to, and nothing there gets another owner."""
+    """No link is followed: nothing is written or changes its owner at its target."""
     kept, outside = tmp_path / "kept", tmp_path / "outside"
     files = SavedFiles(str(kept))
     outside.mkdir()

@@ -16,7 +16,7 @@ from tpustarter.serving.tutor_server import MOST_WINDOWS
 
 
 def test_number_of_open_windows_is_limited() -> None:
-    """One more is refused, and what is sent that is no message closes its own window alone."""
+    """A window over the limit is refused, and an invalid message closes only its own window."""
 
     async def body(server: Server, client: aiohttp.ClientSession) -> None:
         await status(client, server.url)

@@ -1,4 +1,4 @@
-"""A set-up that is killed at any of its writes goes on where it was."""
+"""A set-up that is killed at any of its writes continues where it was."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def test_every_write_is_tried(machine: host.Machine) -> None:
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_signal_stops_command_and_exits_3(number: int, machine: host.Machine) -> None:
-    """Ctrl-C, TERM and HUP end what runs, and say how to go on."""
+    """Ctrl-C, TERM and HUP end the running command with code 3 and say how to continue."""
     behave(tools_of(machine), pip={"sleep": 600})
     with subprocess.Popen(
         words(machine, "-", "--yes"), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
@@ -88,7 +88,7 @@ def test_killed_run_leaves_no_command_and_resumes(verb: str, machine: host.Machi
 
 
 def test_kill_during_proof_repeats_proof_alone(machine: host.Machine) -> None:
-    """Nothing is made or installed again."""
+    """After a kill during the proof, only the proof is repeated."""
     with subprocess.Popen(
         words(machine, "-", "--yes"), stdout=subprocess.PIPE, text=True
     ) as process:

@@ -36,7 +36,7 @@ def learn(folder: Path, *, is_here: bool) -> subprocess.CompletedProcess[str]:
 @pytest.mark.parametrize("name", MODULES)
 @pytest.mark.parametrize("how", BROKEN)
 def test_file_shadowing_module_is_named(name: str, how: str, tmp_path: Path) -> None:
-    """On PYTHONPATH; no traceback, and no report of a bug."""
+    """A file on PYTHONPATH that shadows a module is one error, not a traceback or bug report."""
     folder = tmp_path / "mine"
     folder.mkdir()
     (folder / f"{name}.py").write_text(BROKEN[how])

@@ -1,4 +1,4 @@
-"""Signals at any moment: an exit code of ours, and a word on stdout where JSON was asked for.
+"""Signals at any moment: an exit code of ours, and with `--json` a document on stdout.
 
 The moments are random: the seed is printed, and `TPUSTARTER_SEED` runs the same ones again.
 """
@@ -41,7 +41,7 @@ def start(*arguments: str) -> subprocess.Popen[bytes]:
 
 @pytest.mark.skipif(sys.platform != "linux", reason="/proc says which signals a process follows")
 def test_signal_at_any_moment_has_code_and_json() -> None:
-    """From the first line of ours on there is no traceback, no bare signal, no empty stdout."""
+    """A signal at any moment gives a documented code, no traceback and a JSON document."""
     seed = int(os.environ.get("TPUSTARTER_SEED") or random.randrange(10**6))
     print(f"TPUSTARTER_SEED={seed}")
     chance = random.Random(seed)

@@ -75,7 +75,7 @@ def test_full_stdout_has_message_and_own_code(name: str) -> None:
 @pytest.mark.parametrize("name", COMMANDS)
 @pytest.mark.parametrize("streams", ["2> /dev/full", "2>&-", "<&-", "<&- 2>&-"])
 def test_state_of_other_streams_changes_no_code(name: str, streams: str) -> None:
-    """Data stays on stdout and whole, whatever stands behind the other streams."""
+    """The state of other streams changes neither the exit code nor the data on stdout."""
     arguments, code = COMMANDS[name]
     stdout, _, ended = run(arguments, streams)
 
@@ -129,7 +129,7 @@ HALF = (
 
 @pytest.mark.parametrize("one_terminal", [True, False])
 def test_error_begins_a_line(one_terminal: bool) -> None:
-    """Only one terminal for both streams gets a line feed; elsewhere stdout stays untouched."""
+    """An error begins a new line on a terminal that both streams share; stdout stays unchanged."""
     terminals = [pty.openpty() for _ in range(2)]
     (_, stdout), (_, stderr) = terminals[0], terminals[0 if one_terminal else 1]
     program = f"import sys\n{HALF}sys.argv = ['tpustarter', 'learn']\n"

@@ -1,4 +1,4 @@
-"""Hostile terminals: what is typed that is no key, what a terminal claims, and one that is gone.
+"""Hostile terminals: input that is no key, false capabilities, and a terminal that is gone.
 
 Each row is run in a terminal of its own. The app goes on, or ends with the code that stands here;
 no traceback is seen, and the terminal is as it was.
@@ -81,7 +81,7 @@ MOMENTS: dict[str, Callable[[Terminal], bool]] = {
 
 
 def assert_ended(tty: Terminal, code: int) -> None:
-    """Wait for the end, and see what is left."""
+    """Wait for the end, and check the exit code and what is left."""
     assert code == tty.end(), tty.text
     assert b"Traceback" not in tty.written
     assert tty.is_restored
@@ -129,7 +129,7 @@ def test_unterminated_paste_leaves_keys_working() -> None:
 
 @pytest.mark.parametrize("name", ENVIRONMENTS)
 def test_any_terminal_environment_starts_without_traceback(name: str) -> None:
-    """There is a full screen, or the plain overview, and never a traceback."""
+    """Any terminal starts with the full screen or the plain overview, and no traceback."""
     variables, has_screen = ENVIRONMENTS[name]
     with terminal(**variables) as tty:  # type: ignore[arg-type]
         if has_screen:
@@ -192,7 +192,7 @@ def test_window_resized_during_start_works(seed: int) -> None:
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_signal_during_start_ends_app(number: signal.Signals) -> None:
-    """At each of these moments there is a code, and the terminal is as it was."""
+    """A signal during the start ends the app with a code and restores the terminal."""
     code = 130 if number == signal.SIGINT else 143
     seed = int(os.environ.get("TPUSTARTER_SEED") or random.randrange(10**6))
     print(f"TPUSTARTER_SEED={seed}")

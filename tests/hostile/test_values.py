@@ -1,4 +1,4 @@
-"""Every option and argument of every command is given what nobody means, through `main` itself.
+"""Every option and argument of every command gets an unusable value, through `main` itself.
 
 What there is to give comes from the commands, so a new option is tried as soon as it is there. A
 row of `BESIDE` is what a command needs besides to look at the value at all.
@@ -239,7 +239,7 @@ def test_invalid_variable_has_documented_code(
     capfd: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """As with a value of an option: the environment comes from elsewhere, too."""
+    """A variable with an invalid value ends with a documented code, like an option."""
     wrong: dict[str, str] = {}
     for name, value in VALUES.items():
         if (variable, name) in NOT_TRIED:
@@ -326,7 +326,7 @@ def test_invalid_value_has_its_exit_code(words: list[str], code: int, named: str
 
 
 def test_too_long_state_folder_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As one that cannot be written to."""
+    """A state folder whose path is too long is named, like one that can't be written."""
     monkeypatch.setenv("TPUSTARTER_HOME", f"/tmp/{LONG}")
     code, _, stderr = ended(["setup"])
 

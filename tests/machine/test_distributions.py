@@ -22,7 +22,7 @@ def lay(folder: Path, name: str, text: str | None, file: str = "METADATA") -> No
 
 
 def test_installed_packages_match_importlib_metadata() -> None:
-    """All that this environment holds: name, version, requirements."""
+    """Installed packages have the names, versions and requirements of importlib.metadata."""
     names = sorted({one.metadata["Name"] for one in importlib.metadata.distributions()})
 
     found = installed_distributions.find_installed_distributions(names)
@@ -37,7 +37,7 @@ def test_installed_packages_match_importlib_metadata() -> None:
 @pytest.mark.parametrize("asked", ["torch-xla", "torch_xla", "Torch.XLA"])
 @pytest.mark.parametrize("spelt", ["torch_xla", "Torch.XLA", "torch__xla"])
 def test_name_is_found_in_any_spelling(tmp_path: Path, spelt: str, asked: str) -> None:
-    """On the disk, and by whoever asks."""
+    """A name is found in any spelling, on the disk and in the request."""
     lay(tmp_path, f"{spelt}-2.9.0.dist-info", "Name: torch_xla\nVersion: 2.9.0\n\nText: no field\n")
 
     assert {
@@ -46,7 +46,7 @@ def test_name_is_found_in_any_spelling(tmp_path: Path, spelt: str, asked: str) -
 
 
 def test_another_name_that_begins_alike_is_not_found(tmp_path: Path) -> None:
-    """Nor is a folder that is not one of metadata."""
+    """A name with the same beginning isn't found, nor a folder that isn't metadata."""
     lay(tmp_path, "jax_cuda12_plugin-0.7.dist-info", "Name: jax-cuda12-plugin\nVersion: 0.7\n")
     lay(tmp_path, "jax-0.7.data", "Name: jax\nVersion: 0.7\n")
 
@@ -71,7 +71,7 @@ def test_requirements_are_read_to_end_of_header(tmp_path: Path) -> None:
 
 
 def test_the_first_folder_of_the_path_counts_first(tmp_path: Path) -> None:
-    """As an import would find it."""
+    """The first folder of the path comes first, as in an import."""
     for number in (1, 2):
         lay(tmp_path / f"{number}", f"jax-{number}.dist-info", f"Name: jax\nVersion: {number}\n")
 
@@ -108,7 +108,7 @@ def test_an_egg_is_read_as_well(tmp_path: Path) -> None:
 
 
 def test_packages_outside_folders_are_read_by_importlib(tmp_path: Path) -> None:
-    """In a zip, for example."""
+    """Packages outside of folders, such as in a zip, are read by importlib."""
     archive = tmp_path / "packages.zip"
     with zipfile.ZipFile(archive, "w") as file:
         file.writestr("jax-0.7.1.dist-info/METADATA", "Name: jax\nVersion: 0.7.1\n")
@@ -122,7 +122,7 @@ def test_other_package_finders_are_used(monkeypatch: pytest.MonkeyPatch) -> None
     """A finder of somebody's own counts as it does for Python."""
 
     class Finder:
-        """As one that serves packages from a database."""
+        """A finder that serves packages from elsewhere, such as a database."""
 
         @staticmethod
         def find_distributions(context: importlib.metadata.DistributionFinder.Context):

@@ -126,7 +126,7 @@ def test_devices_are_those_this_process_can_reach(
 
 
 def test_v5e_with_older_device_node_is_reachable(tmp_path: Path) -> None:
-    """Both /dev/accelN and /dev/vfio/N are reported for v5e: what is there wins."""
+    """A v5e with /dev/accelN instead of /dev/vfio/N is reachable too."""
     machine = lay_out(tmp_path, "v5e", chips=4, nodes=False)
     for index in range(4):
         (tmp_path / f"dev/accel{index}").touch()
@@ -214,7 +214,7 @@ def test_unmet_needs_are_named_with_found_values(
 
 
 def test_importing_host_is_cheap() -> None:
-    """No network module is loaded before the network is needed."""
+    """Importing host loads no network module."""
     code = (
         "import tpustarter.machine.host\n"
         "print([m for m in ('http.client', 'ssl') if m in sys.modules])"

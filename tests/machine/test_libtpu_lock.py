@@ -17,7 +17,7 @@ from tpustarter.machine import host
 
 @pytest.mark.parametrize("state", ["absent", "stale", "live", "foreign"])
 def test_lock_states_are_distinguished(tmp_path: Path, state: str) -> None:
-    """Only what another live process holds is live, only what cannot be opened is foreign."""
+    """A lock held by another live process is live, and one that can't be opened is foreign."""
     uid = os.getuid() + 1 if state == "foreign" else None
     machine = lay_out(tmp_path, "v5e", lock=None if state == "absent" else state, uid=uid)
     found = host.read_libtpu_lock(machine)
@@ -56,7 +56,7 @@ def test_real_lock_is_seen_and_kept(tmp_path: Path) -> None:
 
 @pytest.mark.skipif(sys.platform != "linux", reason="POSIX locks are asked for in Linux's way")
 def test_inspection_keeps_lock_of_this_process(tmp_path: Path) -> None:
-    """Closing a second descriptor would: a process that holds the lock only says so."""
+    """The inspection doesn't drop this process's own lock, as closing a second descriptor would."""
     import fcntl
 
     machine = lay_out(tmp_path, "v5e", lock="stale")
@@ -134,7 +134,7 @@ def test_obstacle_to_libtpu_lock_file_is_named(name: str, tmp_path: Path) -> Non
 @pytest.mark.skipif(sys.platform != "linux", reason="POSIX locks are asked for in Linux's way")
 @pytest.mark.parametrize("place", ["tmp/libtpu_lock_1000/libtpu_lockfile", "home/.libtpu_lockfile"])
 def test_lock_in_newer_place_is_seen(place: str, tmp_path: Path) -> None:
-    """XLA after libtpu 0.0.52 goes on to a folder of the user's, and to the home folder."""
+    """A lock in the places that XLA uses after libtpu 0.0.52 is seen too."""
     machine = lay_out(tmp_path, "v5e", env={"HOME": "/home"})
     path = tmp_path / place
     path.parent.mkdir(parents=True, exist_ok=True)

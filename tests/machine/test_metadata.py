@@ -1,4 +1,4 @@
-"""The metadata server never holds anything up, and the slice is read from what it says."""
+"""The metadata server never blocks anything, and its answers describe the slice."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ LONG_S = 60.0
 
 
 def test_metadata_gives_type_worker_and_endpoints(tmp_path: Path) -> None:
-    """One host of four knows its number, the whole slice, and its own share of it."""
+    """One host of four gets its number, the whole slice and its own share of it."""
     with serve(values("v6e-16", worker=1, hosts=4)) as address:
         env = {"GCE_METADATA_HOST": address}
         machine = lay_out(tmp_path, "v6e", chips=4, env=env)
@@ -45,7 +45,7 @@ def test_metadata_is_bounded_for_any_server(tmp_path: Path, mode: str) -> None:
 
 
 def test_variable_sets_the_timeout(tmp_path: Path) -> None:
-    """That of Google's own library, in whole seconds."""
+    """The timeout follows the variable of Google's own library, in whole seconds."""
     with serve({}, "hang") as address:
         env = {"GCE_METADATA_HOST": address, "GCE_METADATA_TIMEOUT": "0"}
         found = host.metadata(lay_out(tmp_path, "v5e", env=env))
@@ -54,7 +54,7 @@ def test_variable_sets_the_timeout(tmp_path: Path) -> None:
 
 
 def test_closed_metadata_port_is_named_as_reason(tmp_path: Path) -> None:
-    """A closed port is told apart from silence."""
+    """A closed port of the metadata server is distinguished from silence."""
     found = host.metadata(lay_out(tmp_path, "v5e"))
 
     assert found.state == "no-answer"
@@ -113,7 +113,7 @@ def test_variables_give_host_count(
 
 
 def test_a_machine_type_names_one_host_only(tmp_path: Path) -> None:
-    """Compute Engine tells no TPU type: the machine type gives this host's share."""
+    """A Compute Engine machine type, without a TPU type, gives this host's share only."""
     known = {"machine-type": "projects/1/machineTypes/ct6e-standard-4t"}
     with serve(known) as address:
         machine = lay_out(tmp_path, "v6e", chips=4, env={"GCE_METADATA_HOST": address})

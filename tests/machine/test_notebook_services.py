@@ -1,4 +1,4 @@
-"""Colab and Kaggle, recognised by their variables, and what follows from it."""
+"""Colab and Kaggle, recognised by their variables, and the paths suggested there."""
 
 from __future__ import annotations
 

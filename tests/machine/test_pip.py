@@ -34,7 +34,7 @@ def uv(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
 
 
 def test_missing_pip_is_replaced_by_uv(python: str) -> None:
-    """Whatever is done, with all that is said after it."""
+    """If pip is missing, uv replaces it in every command, with all arguments."""
     assert f"uv pip check --python {python}" == pip_command.format_pip_command(
         f"{python} -m pip check"
     )
@@ -45,7 +45,7 @@ def test_missing_pip_is_replaced_by_uv(python: str) -> None:
 def test_uv_without_program_is_module(
     python: str, uv: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """As `python3 -m uv run` starts this program; of whichever Python was typed there."""
+    """Without its program, uv is run as a module of the Python that started this program."""
     other = uv.with_name("python3")
     uv.rename(other)
     monkeypatch.setenv("UV_INTERNAL__PARENT_INTERPRETER", str(other))
@@ -58,7 +58,7 @@ def test_uv_without_program_is_module(
 
 
 def test_python_with_uv_is_named_otherwise_uv_path(python: str, uv: Path) -> None:
-    """Else uv where it lies, and where there is none the pip that Python itself brings."""
+    """The command uses a Python that has uv, else uv's own path, else `ensurepip`."""
     shell_python = uv.with_name("python3")
     uv.rename(shell_python)
     module = shell_python.parents[1] / "lib/python3/dist-packages/uv"
@@ -77,7 +77,7 @@ def test_python_with_uv_is_named_otherwise_uv_path(python: str, uv: Path) -> Non
 
 
 def test_existing_pip_command_stays(python: str) -> None:
-    """Also where Debian keeps it, and where nothing of that Python is to be seen."""
+    """A pip command that works stays, also on Debian or if the Python can't be seen."""
     command = f"{python} -m pip install jax"
     (folder,) = Path(python).parents[1].glob("lib/*/site-packages")
     (folder / "pip").mkdir()
@@ -93,7 +93,7 @@ def test_existing_pip_command_stays(python: str) -> None:
 
 
 def test_a_path_with_a_space_is_one_word(tmp_path: Path) -> None:
-    """As a shell takes it."""
+    """A path with a space is quoted as one word for the shell."""
     (tmp_path / "my env/lib/python3.12/site-packages").mkdir(parents=True)
     python = f"'{tmp_path}/my env/bin/python'"
 

@@ -16,7 +16,7 @@ def make_program(folder: Path, name: str) -> str:
 
 
 def test_shell_looks_past_folders_without_program(tmp_path: Path) -> None:
-    """A folder without it, and one of its name, are passed; what comes first shadows the rest."""
+    """The shell skips folders without the program, and the first one found wins."""
     (tmp_path / "empty").mkdir()
     (tmp_path / "folders" / "uv").mkdir(parents=True)
     first, second = (make_program(tmp_path / name, "uv") for name in ("first", "second"))

@@ -54,7 +54,7 @@ COMMANDS = [
 
 @pytest.mark.parametrize(("words", "shown"), COMMANDS)
 def test_no_argument_of_another_process_is_shown(words: str, shown: str) -> None:
-    """The program and its script say who it is; what stands behind them is secret, or nothing."""
+    """Only the program and its script are shown; the arguments may be secret."""
     assert shown == command_line.shorten_command_line(words.replace(" ", "\0") + "\0")
     if "-c" not in words:  # a title that the process gave itself is one word with blanks
         assert shown == command_line.shorten_command_line(words)
@@ -93,7 +93,7 @@ def tree(root: Path) -> dict[str, tuple[int, int]]:
 
 
 def test_inspection_changes_nothing_and_opens_no_node(tmp_path: Path) -> None:
-    """No node is opened at all, nothing is opened for writing, no lock file appears."""
+    """The inspection opens no device node, writes nothing and creates no lock file."""
     busy = lay_out(tmp_path / "busy", "v5e", holder={"pid": 4242}, lock="live", container="docker")
     idle = lay_out(tmp_path / "idle", "v5e")
     left = lay_out(tmp_path / "left", "v4", lock="stale")

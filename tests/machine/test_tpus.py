@@ -130,7 +130,7 @@ def test_common_spellings_are_understood(typed: str) -> None:
 
 @pytest.mark.parametrize("typed", REFUSED)
 def test_refusal_has_found_expected_and_nearest(typed: str) -> None:
-    """A name that is no TPU is refused with what would be one."""
+    """A name that isn't a TPU is refused with found, expected and the nearest names."""
     with pytest.raises(LookupError) as refusal:
         tpus.parse_type(typed)
 
@@ -157,7 +157,7 @@ def test_parsing_raises_nothing_but_lookup_error(text: str) -> None:
 
 
 def test_the_accelerator_type_is_googles_name() -> None:
-    """The name for Google's commands differs from what people type for v5e only."""
+    """The accelerator type is Google's name, which differs from the typed one for v5e only."""
     expected = {"v5e-8": "v5litepod-8", "v6e-8": "v6e-8", "tpu7x-8": "tpu7x-8"}
 
     assert expected == {name: tpus.parse_type(name).accelerator_type for name in expected}
@@ -270,7 +270,7 @@ def test_unknown_figure_is_none() -> None:
 
 @pytest.mark.parametrize("row", rows())
 def test_rates_are_per_chip_and_in_tera(row: generations.Generation) -> None:
-    """Each generation's figures lie where a slip of a unit or of a factor of 1000 would not."""
+    """Each generation's rates are in ranges that exclude a wrong unit or factor of 1000."""
     assert row.bf16_tflops is not None
     assert row.hbm_gb_per_s is not None
     assert row.hbm_gib is not None
@@ -321,7 +321,7 @@ def test_slice_is_found_by_type_or_topology(typed: str) -> None:
 
 
 def test_boxes_are_those_of_the_published_list() -> None:
-    """Each of 223 names that MaxText compiles for has the topology and devices of its row."""
+    """MaxText's 223 names have the topology and the devices of their rows."""
     rows = [line.split() for line in PUBLISHED.read_text().splitlines() if line[0] != "#"]
     found = {name: tpus.find_topology(name) for name, _, _ in rows}
 
@@ -360,7 +360,7 @@ def test_no_slice_offers_the_nearest(typed: str) -> None:
 
 @pytest.mark.parametrize("typed", ["0xv5e-8", "257xv5e-8", "9xv5e-8x9", "tpu8i:2x2x1", "2xv5e"])
 def test_what_no_compiler_knows_is_refused(typed: str) -> None:
-    """Too many slices, a generation without topologies, and what is no name."""
+    """Too many slices, a generation without topologies, and unknown names are refused."""
     with pytest.raises(LookupError):
         tpus.find_topology(typed)
 

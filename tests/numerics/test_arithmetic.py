@@ -1,4 +1,4 @@
-"""Arithmetic: what each check says of an emulated TPU, healthy and with each kind of fault."""
+"""Arithmetic: the findings of each check on an emulated TPU, healthy or with a fault."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def test_every_generation_has_the_types_of_the_table() -> None:
 
 
 def test_programs_leave_out_missing_types() -> None:
-    """A v3 is never asked for int8, and the report says that it was not."""
+    """A v3 is never given int8 programs, and the report says so."""
     [cpu] = jax.local_devices()[:1]
     listed = [name for name, _, _ in check("matmul_dtypes").programs([cpu])]
     left_out = [finding.entity for finding in findings("matmul_dtypes", "JAX-MATMUL-NATIVE")]
@@ -172,7 +172,7 @@ def test_every_shape_passes_on_a_tpu(monkeypatch: pytest.MonkeyPatch, count: int
 
 
 def test_single_pass_instead_of_float32_fails_on_cpu(monkeypatch: pytest.MonkeyPatch) -> None:
-    """All shapes but the empty one are coarser than a CPU's float32."""
+    """With a single pass on a CPU, every shape but the empty one fails."""
     multiply_shapes_in_passes(monkeypatch, 1)
     names = [entity for code, entity, _ in failed("matmul_shapes") if code == "JAX-SHAPES-ERROR"]
 
@@ -251,7 +251,7 @@ def test_every_precision_request_passes_on_healthy_tpu(monkeypatch: pytest.Monke
 def test_highest_with_three_passes_fails_for_every_request(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """The fault is the device's: what was asked for was right."""
+    """If the device computes HIGHEST in three passes, every request for it fails."""
     results = emulate_requests(monkeypatch, HIGHEST=3)
     ways = {f"way:{name}" for name, way in check("_requests").WAYS.items() if way.asks == "HIGHEST"}
 

@@ -1,4 +1,4 @@
-"""Links, transfers, calls and compiling: what is timed is right, and what is broken is named."""
+"""Links, transfers, calls and compilation: what is timed is correct, and faults are named."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tpustarter.probe.finding import Finding
 
 
 def failed(name: str, patch: pytest.MonkeyPatch, breaks: Any = None) -> list[tuple[Any, ...]]:
-    """Return code, entity and text of what fails when a check is broken."""
+    """Return the code, entity and text of each failure of a sabotaged check."""
     (breaks or SABOTAGE[name])(patch, check(name))
     return faults(name)
 
@@ -111,7 +111,7 @@ def one_round_more(patch: pytest.MonkeyPatch, module: Any) -> None:
 
 @pytest.mark.usefixtures("short")
 def test_rounds_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A program that exchanges more or less often than it is told would seem slow or fast."""
+    """A program that runs more or fewer rounds than requested fails."""
     faults = failed("collective_rate", monkeypatch, one_round_more)
 
     assert ("JAX-BUS-PSUM-EXACT", "device:0", "every number off by 4") == faults[1]
@@ -175,7 +175,7 @@ def device(kind: str, platform: str = "tpu") -> Any:
 
 
 def test_documented_chip_links_are_shown_and_not_judged() -> None:
-    """A rate that nobody promised is told beside what is documented, and judges nothing."""
+    """An undocumented chip rate is shown beside the documented link figure, and not judged."""
     finding = check("_bus").links(device("TPU v5 lite"))
 
     assert ("info", 400, "GB/s") == (finding.verdict, finding.found, finding.unit)
@@ -190,7 +190,7 @@ def test_devices_sharing_chip_links_are_named() -> None:
 
 @pytest.mark.parametrize("kind", ["TPU v3", "TPU v99", "NVIDIA H200"])
 def test_chip_without_documented_figure_has_no_reference(kind: str) -> None:
-    """Unknown is told as unknown."""
+    """A chip without a documented figure has no reference."""
     finding = check("_bus").links(device(kind))
 
     assert ("no reference for this device", None) == (finding.found, finding.hint)
@@ -213,7 +213,7 @@ def test_virtual_devices_have_no_links() -> None:
     ],
 )
 def test_published_measurement_stands_beside_figure(name: str, kind: str, word: str) -> None:
-    """Only for the generation it was measured on."""
+    """A published measurement is shown only for the generation on which it was made."""
     assert word in str(check("_bus").hint(name, device(kind)))
 
 
@@ -324,7 +324,7 @@ def test_a_device_that_ignores_calls_is_named(monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_call_missing_from_queue_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
-    """One call of 551 is not made."""
+    """If one call of 551 is missing from the queue, the check fails."""
 
     def breaks(patch: pytest.MonkeyPatch, module: Any) -> None:
         honest = module.time_calls
@@ -371,7 +371,7 @@ def test_no_two_programs_hold_the_same_number() -> None:
 
 
 def test_best_rate_is_largest_and_best_time_least() -> None:
-    """The median comes first: it is what one can expect."""
+    """The best rate is the largest and the best time the least; the median comes first."""
     figures = check("_figures").figures
 
     def rows(results: Iterator[Finding]) -> list[tuple[Any, ...]]:

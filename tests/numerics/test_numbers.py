@@ -1,4 +1,4 @@
-"""Precision, conversion, narrowing and aliasing: what each check says about each kind of fault."""
+"""Precision, conversion, narrowing and aliasing: each check's findings for each fault."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def test_a_healthy_tpu_passes_and_teaches(monkeypatch: pytest.MonkeyPatch) -> No
 def test_product_of_issue_9973_matches_reported_tpu(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """All four numbers printed in jax-ml/jax#9973, and the check compares the first."""
+    """The check's product matches jax-ml/jax#9973: all four numbers are reproduced."""
     set_target(TPU)
     finding = emulate(monkeypatch)["JAX-PRECISION-9973"]
     product = jax.jit(ONE)(*check("_precision").issue())[:2, :2]

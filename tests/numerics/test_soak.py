@@ -56,7 +56,7 @@ def soak(module: ModuleType, looks: int = 2) -> tuple[list[Finding], list[str]]:
 
 
 def failed(module: ModuleType, patch: Patch, *breaks: Break) -> list[tuple[Any, ...]]:
-    """Return code, entity and text of what fails when the check is broken."""
+    """Return the code, entity and text of each failure of the sabotaged check."""
     for apply in breaks:
         apply(patch, module)
     return [
@@ -97,7 +97,7 @@ def test_kinds_of_work_are_distinguished(endurance: ModuleType, monkeypatch: Pat
 
 
 def test_round_wrong_everywhere_says_how_much(endurance: ModuleType, monkeypatch: Patch) -> None:
-    """The count goes on over looks, and stops at what 32 bits hold within one."""
+    """A round that is wrong on every device is counted, up to the 32-bit limit of one look."""
     many = jnp.full(len(KINDS), 2**32 - 1, jnp.uint32)
     monkeypatch.setattr(check("_work"), "different", lambda *_: many)
     lost = failed(endurance, monkeypatch)
@@ -126,7 +126,7 @@ def test_fault_in_reference_is_named(endurance: ModuleType, monkeypatch: Patch) 
 
 
 def test_a_word_of_memory_that_changed_is_named(endurance: ModuleType, monkeypatch: Patch) -> None:
-    """Chunk 1 of device 5 is wrong once: what is written over it is right."""
+    """A changed word of memory is named by chunk and device, though it is overwritten later."""
     assert [
         ("JAX-SOAK-MEMORY", None, 7),
         ("JAX-SOAK-MEMORY", "device:5", "1 wrong, first 1 in chunk 1, pass 1"),
@@ -178,7 +178,7 @@ def test_any_bit_of_a_reference_changes_its_checksum(bit: int) -> None:
 
 
 def test_an_early_end_keeps_the_evidence(endurance: ModuleType) -> None:
-    """Told to end at the first look: one round and one pass, and every finding."""
+    """A run that is stopped at its first look still reports every finding."""
     results, texts = soak(endurance, looks=1)
 
     assert {finding.code for finding in results} == EVIDENCE
@@ -198,7 +198,7 @@ def test_progress_counts_comparisons_and_errors(endurance: ModuleType, monkeypat
 
 
 def test_run_without_time_claims_nothing(endurance: ModuleType) -> None:
-    """Only the start was compared, and a command says how to get more."""
+    """A run without time compares only the start, claims nothing, and suggests a longer run."""
     set_target(Target("cpu", 8, virtual=True, minutes=0))
     results, texts = soak(endurance)
 
@@ -263,7 +263,7 @@ def run_out(patch: Patch, after: int, message: str = "RESOURCE_EXHAUSTED: out of
 def test_less_memory_than_expected_means_fewer_chunks(
     after: int, kept: int, endurance: ModuleType, monkeypatch: Patch
 ) -> None:
-    """One chunk more is given up, for what the programs need, and nothing fails."""
+    """If the device has less memory than expected, fewer chunks are used and nothing fails."""
     run_out(monkeypatch, after)
     facts = {finding.code: finding for finding in soak(endurance)[0]}
     covered = facts["JAX-SOAK-MEMORY-COVERED"].found
@@ -310,12 +310,12 @@ def test_work_that_does_not_fit_shrinks_memory(endurance: ModuleType) -> None:
     ],
 )
 def test_chunks_fit_free_memory(stats: Any, expected: tuple[bool, int]) -> None:
-    """Nine tenths of what is free on the fullest device, or a few where nobody knows."""
+    """Chunks fill nine tenths of the fullest device's free memory, or a few if it's unknown."""
     assert expected == check("_pattern").fitting(stats, 100)
 
 
 def test_patterns_differ_by_word_chunk_pass_and_inversion() -> None:
-    """A word in the wrong place, or from another pass, is wrong."""
+    """A word in the wrong place or from another pass is always a different pattern."""
     patterns = [
         np.asarray(check("_pattern").pattern(jnp.uint32(number), jnp.uint32(place), 2))
         for number, place in ((0, 0), (1, 0), (2, 0), (0, 1))
@@ -342,7 +342,7 @@ def test_patterns_differ_by_word_chunk_pass_and_inversion() -> None:
     ],
 )
 def test_comparisons_exclude_error_rate(wrong: int, compared: int, text: str) -> None:
-    """Three in n where nothing was wrong, what was seen where something was."""
+    """Comparisons without an error exclude a rate above 3/n; otherwise the rate is measured."""
     assert text == check("_evidence").excluded(wrong, compared)
 
 
@@ -401,7 +401,7 @@ def test_rounds_are_compiled_despite_user_settings(
 
 
 def test_type_missing_on_device_leaves_work_out(endurance: ModuleType, monkeypatch: Patch) -> None:
-    """A TPU v4 has no int8 product of its own; the rest is compared, and that is said."""
+    """A type that a device lacks, such as int8 on a TPU v4, is left out, and that is reported."""
     v4 = SimpleNamespace(platform="tpu", device_kind="TPU v4")
     names = check("_work").done_by(v4)
     monkeypatch.setattr(check("_work"), "done_by", lambda _: names)
@@ -430,5 +430,5 @@ def test_inputs_are_demanding_for_matrix_unit() -> None:
     ("platform", "text"), [("tpu", "do not trust"), ("gpu", "xla_gpu_deterministic_ops")]
 )
 def test_different_bits_have_hint(platform: str, text: str) -> None:
-    """On a GPU some programs are documented to differ from run to run unless told otherwise."""
+    """Different bits have a hint, such as the documented nondeterminism of GPUs."""
     assert text in check("_evidence").hint([SimpleNamespace(platform=platform)])

@@ -130,7 +130,7 @@ def test_wrong_elements_of_product_are_counted() -> None:
 
 
 def sames(module: Any, code: str) -> dict[str | None, str]:
-    """Run a check, and return what failed of one code, by entity."""
+    """Run a check, and return the failures of one code, by entity."""
     return {
         finding.entity: str(finding.found)
         for finding in module.run()
@@ -234,7 +234,7 @@ def test_operation_with_flipped_bit_names_its_device(
 
 @pytest.mark.parametrize("row", tpus.TOPOLOGIES, ids=lambda row: row.name)
 def test_three_large_arrays_fit_every_tpu(row: tpus.Topology) -> None:
-    """`a`, its copy, `b` and what is filled anew, in the memory of one device."""
+    """Three large arrays and a filled one fit the memory of every TPU's device."""
     assert 5 * 4 * np.prod(hbm.LARGE) < row.hbm_gib_per_device * 2**30
 
 
@@ -343,7 +343,7 @@ def test_stragglers_are_those_slower_than_most(platform: str, verdict: str) -> N
 
 
 def test_equal_devices_pass_and_each_is_listed() -> None:
-    """Figures of all devices, the median, the best, and what each has while all are at work."""
+    """Equal devices pass; each is listed, with the median, the best and the joint rate."""
     set_target(Target("tpu", 4, "v4"))
     results = list(
         rates.rates("JAX-X", "x", *timed("TPU v4", *[0.5] * 4), work=TFLOPS, unit="TFLOP/s")
@@ -428,5 +428,5 @@ def test_collective_measurement_has_single_rate() -> None:
     ("rate", "expected"), [(0.01234, 0.0123), (99.94, 99.9), (181.8, 182), (3199.4, 3199)]
 )
 def test_a_rate_has_three_digits_or_is_whole(rate: float, expected: Callable[..., Any]) -> None:
-    """A report shows what a person reads: 3199 GB/s, and not 3.2e+03."""
+    """A rate has three digits or is a whole number, such as 3199 GB/s."""
     assert expected == rates.plain(rate)

@@ -1,4 +1,4 @@
-"""Counting, overflow, NaN, reductions, sorting and factors: what is broken is caught and named."""
+"""Counting, overflow, NaN, reductions, sorting and factors: each fault is found and named."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def test_float32_that_counts_as_bfloat16_is_caught(monkeypatch: pytest.MonkeyPat
 
 
 def test_differing_numbers_give_no_count() -> None:
-    """One bad lane of eight is told as such."""
+    """If devices give different numbers, there is no count."""
     value = check("bfloat16_counting").value
 
     assert value(np.array([3, 3, 3])) == 3

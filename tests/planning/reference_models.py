@@ -20,7 +20,7 @@ D, N, K, H, F, V, LAYERS, EXPERTS, TOP, F_EXPERT, WINDOW = 64, 8, 4, 16, 160, 51
 
 @dataclass(frozen=True)
 class ReferenceModel:
-    """A model, with what a `config.json` would say of it."""
+    """A model with its values of `config.json`."""
 
     config: dict[str, Any]
     init: Callable[[jax.Array], Params]

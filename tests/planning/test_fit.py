@@ -51,7 +51,7 @@ def test_tensor_sizes_divide_model(
 
 
 def test_vocabulary_is_padded_where_uneven(tmp_path: Path) -> None:
-    """To the next multiple, and FSDP is even over a power of two."""
+    """An uneven vocabulary is padded to the next multiple; FSDP divides by a power of two."""
     model = model_of({**SMALL, "vocab_size": 514, "hidden_size": 48}, tmp_path)
 
     assert [None, None, 516] == [one.padded_vocabulary for one in list_tensor_parallel_sizes(model)]
@@ -64,7 +64,7 @@ def one_more(model: ModelShape, options: PlanOptions, plan: TpuFit, **changes: i
 
 
 def test_topology_is_planned_as_its_type(tmp_path: Path) -> None:
-    """One slice by its sides; several slices are no plan."""
+    """A topology of one slice is planned like its type, and several slices are refused."""
     model, options = model_of(CONFIGS["Llama 3.1 8B"], tmp_path), PlanOptions()
     by_type, by_topology = (plan_tpus(model, options, [name]) for name in ("v5p-64", "v5p:2x4x4"))
 
@@ -113,7 +113,7 @@ def test_smallest_slice_of_each_generation_is_named(tmp_path: Path) -> None:
 
 
 def test_model_without_slice_has_largest_one(tmp_path: Path) -> None:
-    """A v3 never holds DeepSeek V3 with Adam, and the plan says by how much."""
+    """A model that fits no slice gets the largest one, with the missing memory."""
     model = model_of(CONFIGS["DeepSeek V3"], tmp_path)
     plans = {plan.tpu.generation.name: plan for plan in plan_tpus(model, PlanOptions(), [])}
 
@@ -156,7 +156,7 @@ def test_uneven_request_is_one_error(
 
 
 def test_largest_sizes_end_with_plan(tmp_path: Path) -> None:
-    """No device holds such a model, and its figures are as wide as others."""
+    """The largest sizes still give a plan, which doesn't fit, and a table within its width."""
     sizes = {key: 2**31 for key in MOE if key not in ("model_type", "num_hidden_layers")}
     huge = {**MOE, **sizes, "num_hidden_layers": 10_000, "head_dim": 2**31}
     model = model_of(huge, tmp_path)

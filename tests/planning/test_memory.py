@@ -1,4 +1,4 @@
-"""The memory that a plan states, beside JAX's own shapes and what the TPU compiler counted."""
+"""The memory of a plan, compared with JAX's shapes and the TPU compiler's counts."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def test_state_equals_shapes_in_jax(name: str, tensor: int, groups: int, tmp_pat
 @pytest.mark.parametrize("tensor", [1, 2, 4, 8])
 @pytest.mark.parametrize("name", MODELS)
 def test_cache_equals_shapes_in_jax(name: str, tensor: int, bits: str, tmp_path: Path) -> None:
-    """To the byte, with windows, and with copies where a KV head has two devices."""
+    """The cache equals JAX's shapes to the byte, with windows and with copied KV heads."""
     reference = MODELS[name]
     cache = jax.eval_shape(lambda: reference_models.init_cache(reference, 3, 100))
     heads = min(tensor, reference_models.K)
@@ -113,7 +113,7 @@ def test_kept_activations_are_near_residuals(name: str, remat: str, tmp_path: Pa
 
 @pytest.mark.parametrize("step", REHEARSED["steps"], ids=lambda step: step["name"])
 def test_step_is_near_what_compiler_counted(step: dict[str, Any], tmp_path: Path) -> None:
-    """For v5e and v6e, whose compilers arrange the same step in different ways."""
+    """A step is near the compiler's count for v5e and v6e, which schedule it differently."""
     model = model_of(REHEARSED["config"], tmp_path)
     options = PlanOptions(context=2048, batch=step["batch"], remat=step["remat"], scores=True)
     parts = list_memory_components(model, options, WorkSharding(step["tensor"], step["groups"]))
@@ -125,7 +125,7 @@ def test_step_is_near_what_compiler_counted(step: dict[str, Any], tmp_path: Path
 
 @pytest.mark.parametrize("row", REHEARSED["gradients"], ids=lambda row: row["name"])
 def test_gradient_is_near_what_compiler_counted(row: dict[str, Any], tmp_path: Path) -> None:
-    """Of a Gemma and of a mixture of experts; weights and gradients are exact."""
+    """The gradient is near the compiler's count; weights and gradients are exact."""
     options = PlanOptions(context=1024, batch=8, scores=True)
     parts = list_memory_components(model_of(row["config"], tmp_path), options, WorkSharding(1, 1))
     mib = {part.name: part.size / 2**20 for part in parts}

@@ -62,7 +62,7 @@ WRONG: dict[str, tuple[Any, str]] = {
 
 @pytest.mark.parametrize("name", WRONG)
 def test_unusable_value_is_one_error(name: str, tmp_path: Path) -> None:
-    """In one line that names the key, what was found, and what is expected."""
+    """An unusable value is one printable line with the key, found and expected."""
     value, words = WRONG[name]
     (tmp_path / "config.json").write_text(json.dumps(value))
 
@@ -89,7 +89,7 @@ BYTES = {
 
 @pytest.mark.parametrize("name", BYTES)
 def test_unreadable_file_is_one_error(name: str, tmp_path: Path) -> None:
-    """Of any bytes, and of any size."""
+    """A file of any bytes and any size is one usage error."""
     file = tmp_path / "config.json"
     file.write_bytes(BYTES[name])
 

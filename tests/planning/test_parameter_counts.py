@@ -27,7 +27,7 @@ def model_of(config: dict[str, Any], folder: Path) -> ModelShape:
 
 @pytest.mark.parametrize("row", PUBLISHED, ids=lambda row: row["name"])
 def test_count_equals_published(row: dict[str, Any], tmp_path: Path) -> None:
-    """To the last parameter, beside parts of the file that are no language model."""
+    """The count equals the published one to the last parameter."""
     arrays = list_arrays(model_of(row["config"], tmp_path))
     total = sum(count_parameters(arrays).values())
 
@@ -47,7 +47,7 @@ def test_count_equals_that_of_transformers(row: dict[str, Any], tmp_path: Path) 
 
 
 def test_every_family_is_counted() -> None:
-    """Each by published sizes, and beside transformers."""
+    """Every family is counted by published sizes and compared with transformers."""
     published = {row["config"].get("text_config", row["config"])["model_type"] for row in PUBLISHED}
     made = {row["config"]["model_type"] for row in OF_TRANSFORMERS}
 

@@ -151,7 +151,7 @@ def test_tensorflow_without_tpu_reports_cpu(
 def test_tensorflow_lesson_block_gets_requested_devices(
     framework: str | None, made: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """No variable tells TensorFlow their number, so it is told before the block runs.
+    """A TensorFlow block gets its number of devices before it runs, as no variable sets it.
 
     Its threads get a policy under which the iterators of eight devices close without a wait.
     """
@@ -184,7 +184,7 @@ def test_tensorflow_lesson_block_gets_requested_devices(
 
 
 def test_only_cpu_devices_are_ever_called_virtual(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A TPU that answers in a run on virtual devices is told as what it is."""
+    """Only CPU devices are called virtual; a TPU is reported as a TPU."""
     before = target()
     told: list[Any] = []
     set_target(Target("cpu", 8, virtual=True))

@@ -91,7 +91,7 @@ def events_of(program: str, order: list[dict[str, object]]) -> list[dict[str, An
 
 
 def test_child_goes_on_after_a_late_finish() -> None:
-    """A soak check may end by itself before the command to finish has come."""
+    """A soak child that ends by itself ignores the later command to finish."""
     answers = events_of(MAIN, [{"do": "finish"}, {"do": "versions"}])
     assert ["versions"] == [answer["event"] for answer in answers]
 

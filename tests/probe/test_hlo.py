@@ -269,7 +269,7 @@ def test_memory_passed_on_is_not_counted_again() -> None:
     ],
 )
 def test_the_branches_of_a_conditional_run(written: str) -> None:
-    """However the branches are written, what is made in them takes memory."""
+    """Values within any branch of a conditional use memory."""
     branches = "".join(
         f"%{name} (p: f32[9]) -> f32[] {{\n  %p = f32[9]{{0}} parameter(0)\n"
         f"  %new.{name} = f32[9]{{0}} negate(%p)\n"
@@ -328,7 +328,7 @@ def test_empty_text_is_empty_program() -> None:
 @settings(deadline=None)
 @given(st.text())
 def test_any_text_can_be_read(text: str) -> None:
-    """No text raises."""
+    """Any text can be parsed without an exception."""
     hlo.parse_program(text)
 
 

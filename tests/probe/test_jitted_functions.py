@@ -1,4 +1,4 @@
-"""Types of arrays as they are told to people."""
+"""The text for types of arrays."""
 
 from __future__ import annotations
 

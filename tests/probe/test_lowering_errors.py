@@ -23,7 +23,7 @@ from tpustarter.probe.rehearse.lowering_errors import (
     ],
 )
 def test_place_is_last_line_of_own_file(code: str, place: str, tmp_path: Path) -> None:
-    """Of a call chain through libraries, and of a file that is not Python."""
+    """The place is the last line of the user's own file, even below library calls."""
     path = tmp_path / "mine.py"
     path.write_text(code)
     with pytest.raises((ValueError, SyntaxError)) as caught:

@@ -52,7 +52,7 @@ def test_call_without_mapped_argument_fails_as_in_jax() -> None:
 
 
 def test_old_jax_is_refused_with_reason(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Its `pmap` has a runtime of its own."""
+    """JAX before 0.8, whose `pmap` has its own runtime, is refused with the reason."""
     monkeypatch.setattr(jax, "__version_info__", (0, 7, 2))
     pmapped = PmappedFunction(jax.jit, jax.pmap(add, **OPTIONS), OPTIONS)
 

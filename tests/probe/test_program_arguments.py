@@ -1,4 +1,4 @@
-"""Arguments that a user's file makes: their types, and what is passed on untraced."""
+"""Arguments made by a user's file: their types, and values passed untraced."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def make(function: Any, *arguments: Any) -> tuple[Any, list[Any], dict[str, Any]
 
 
 def test_call_gives_types_without_computing() -> None:
-    """Its arrays are types, what is no array is kept, and a note says where they come from."""
+    """A call gives array types without computing, and keeps what is no array."""
     _, (params, x), named, notes = make(
         forward, "init(u32[2], 16, scale=2.0, activation=nn.relu)", ["bfloat16", [3, 16]]
     )

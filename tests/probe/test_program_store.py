@@ -1,4 +1,4 @@
-"""A store of compiled programs gives back what was put in, or nothing."""
+"""A store of compiled programs returns what was stored, or nothing."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def store(tmp_path: Path) -> ProgramStore:
 
 
 def test_stored_programs_come_back_unchanged(store: ProgramStore, tmp_path: Path) -> None:
-    """Under the names that JAX gave them; what JAX writes beside them is not stored."""
+    """Stored programs come back unchanged under JAX's names, without JAX's other files."""
     (tmp_path / "compiled" / "jit_f-1-atime").write_bytes(b"now")
     store.add_from(tmp_path / "compiled")
     store.copy_to(tmp_path / "loaded")
@@ -110,7 +110,7 @@ def test_unfinished_program_is_removed(store: ProgramStore, tmp_path: Path) -> N
 def test_oldest_programs_go_first(
     store: ProgramStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Of all versions and machines together, and with the folder of each group that is empty."""
+    """The oldest programs of all versions are removed first, with each empty folder."""
     other = store.folder.with_name("of an older JAX")
     fill(other, {"jit_old.0": b"old"})
     os.utime(other / "jit_old.0", (1, 1))

@@ -343,7 +343,7 @@ def test_forgotten_masks_are_derived_again(monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def test_mask_of_data_leaves_every_score() -> None:
-    """Nobody knows before the run what an argument hides."""
+    """A mask that depends on data is assumed to hide no score."""
 
     def attention(q: Any, mask: Any) -> Any:
         return jax.nn.dot_product_attention(q, q, q, mask=mask)

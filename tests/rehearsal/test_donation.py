@@ -56,12 +56,12 @@ NOTHING = [
 
 @pytest.mark.parametrize("parts", NOTHING)
 def test_nothing_to_donate_is_no_hint(parts: dict[str, str]) -> None:
-    """All of it is donated, matches no result, or saves next to nothing."""
+    """Nothing is advised if all is donated, matches no result, or saves next to nothing."""
     assert find(**parts) is None
 
 
 def test_arguments_without_names_give_no_hint() -> None:
-    """There would be no change to advise."""
+    """Arguments without names give no hint, because there is no change to advise."""
     assert donation.make_donation_fields([0], [], 5) is None
     assert donation.make_donation_fields([0], ["[0]"], 5) is None
 

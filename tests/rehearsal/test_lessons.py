@@ -9,7 +9,7 @@ from tests.support import rehearsed
 
 @pytest.mark.parametrize("cell", rehearsed.CELLS, ids=lambda one: f"{one.program}, {one.tpu}")
 def test_each_number_stands_in_its_lesson(cell: rehearsed.Cell) -> None:
-    """So `python -m tests.support.rehearsed` compares what a reader sees."""
+    """Each stored number is in its lesson, so `tests.support.rehearsed` compares them."""
     text = rehearsed.stated(cell)
     number, unit = text.split()
 
@@ -18,7 +18,7 @@ def test_each_number_stands_in_its_lesson(cell: rehearsed.Cell) -> None:
 
 @pytest.mark.parametrize("source", [rehearsed.INT8, rehearsed.EXPERTS])
 def test_lesson_numbers_match_compiler(source: str) -> None:
-    """Of the two files that compile in less than a minute; the command asks it of all of them."""
+    """The numbers of the two quickest files match the compiler's."""
     assert [] == [
         (cell, text, found) for cell, text, found in rehearsed.compared(source) if text != found
     ]

@@ -1,4 +1,4 @@
-"""The bar of memory: what is needed of what there is, and the biggest arrays in it."""
+"""The memory bar: the memory needed, the limit, and the biggest arrays."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def answer(needed: float, limit: float, *buffers: dict[str, Any], **memory: floa
     ],
 )
 def test_the_bar_has_the_arrays_as_its_parts(result: dict[str, Any], bar: str) -> None:
-    """Free memory is dots; what is too much stands behind the end of the memory."""
+    """The bar shows arrays as its parts, free memory as dots, and the excess after the end."""
     taken = memory_bar.list_memory_parts(result, result["buffers"])
 
     assert bar == memory_bar.draw_memory_bar(result, taken)
@@ -97,7 +97,7 @@ buffers = st.lists(
 def test_a_bar_never_lies_about_its_width(
     needed: int, limit: int, arguments: int, temporaries: int, found: list[dict[str, Any]]
 ) -> None:
-    """Whatever the figures are, it is as wide as it says, and all that is needed is in it."""
+    """Whatever the figures are, the bar has its stated width and shows all memory needed."""
     result = {
         "hbm_bytes": needed,
         "hbm_limit_bytes": limit,

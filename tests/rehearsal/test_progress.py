@@ -14,7 +14,7 @@ from tpustarter.text import bars
 
 
 class Clock:
-    """A clock that goes on only when it is told to."""
+    """A clock that only the test advances."""
 
     def __init__(self) -> None:
         self.now = 100.0
@@ -75,7 +75,7 @@ def test_line_shows_share_done(
 
 
 def test_times_are_rounded_up_to_common_values() -> None:
-    """Nobody is promised seconds."""
+    """Times are rounded up to a few common values."""
     assert ["about 10 s", "about 50 s", "about 2 min"] == [
         format_rounded_time(s) for s in (0.2, 41, 95)
     ]
@@ -188,7 +188,7 @@ def test_growing_rest_has_no_estimate() -> None:
 
 
 def test_externally_lowered_program_keeps_its_name() -> None:
-    """That of torch_xla: its task has the name of the program, and Working names both."""
+    """A program lowered by torch_xla keeps its name in its task."""
     progress, clock = given(*((name, "v6e-8") for name in "abcd"))
     for name in "abc":
         progress.follow(CompileProgress(name, "v6e-8", 0.0, "torch_xla.training"))
@@ -220,7 +220,7 @@ def test_newest_tpu_does_not_count_for_middle_ones() -> None:
 
 
 def test_nearest_older_tpu_counts_without_newer() -> None:
-    """Nothing newer than v5p is compiled yet, so what v4 took is the best guess."""
+    """With nothing newer compiled, the nearest older TPU gives the estimate."""
     progress, clock = given(*(("a", tpu) for tpu in ("v2-8", "v3-8", "v4-8", "v5p-8")))
     progress.tpus = ("v2-8", "v3-8", "v4-8", "v5p-8")
     for tpu, seconds in (("v2-8", 10.0), ("v3-8", 20.0), ("v4-8", 60.0)):
@@ -230,7 +230,7 @@ def test_nearest_older_tpu_counts_without_newer() -> None:
 
 
 def test_newest_and_oldest_tpus_come_first() -> None:
-    """So what a check took for the newest and the oldest TPU is known early."""
+    """The newest and the oldest TPU come first, so their durations are known early."""
     assert [7, 1, 6, 2, 5, 3, 4] == list(sort_outermost_first(range(1, 8)))
     assert ["a"] == list(sort_outermost_first("a"))
     assert [] == list(sort_outermost_first([]))

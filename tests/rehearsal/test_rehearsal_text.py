@@ -185,7 +185,7 @@ def buffer(shape: str, asked: int, laid_out: int, **more: str) -> dict[str, Any]
 
 
 def made(program: str, tpu: str, status: str = "compiles", **more: Any) -> dict[str, Any]:
-    """Return a result, as the engine tells it."""
+    """Return a result in the engine's form."""
     known = tpus.find_topology(tpu)
     fields: dict[str, Any] = {
         "program": program,
@@ -477,7 +477,7 @@ def test_estimate_without_model_figure_stands_alone() -> None:
 @pytest.mark.parametrize("verbose", [False, True])
 @pytest.mark.parametrize("name", REPORTS)
 def test_a_report_is_text_in_80_columns(name: str, verbose: bool) -> None:
-    """No line is longer, and what a name has of control characters is spelt out."""
+    """A report fits 80 columns and spells out control characters."""
     text = report(name, verbose=verbose)
 
     assert [] == [line for line in text.splitlines() if len(line) > WIDTH or line.endswith(" ")]
@@ -486,7 +486,7 @@ def test_a_report_is_text_in_80_columns(name: str, verbose: bool) -> None:
 
 @pytest.mark.parametrize("name", REPORTS)
 def test_every_report_says_no_tpu_was_tested(name: str) -> None:
-    """No reader takes a rehearsal for a test on a TPU."""
+    """Every report says that no TPU was tested."""
     said = " ".join(report(name).split())
 
     assert said.endswith(
@@ -506,7 +506,7 @@ def test_programs_of_same_name_show_worst_answer() -> None:
 
 
 def test_collectives_that_are_not_listed_are_counted() -> None:
-    """Nobody takes the largest for all of them, and -v lists them all."""
+    """Collectives that aren't listed are counted, and -v lists them all."""
     kinds = [
         {"op": "all-reduce", "count": 2, "bytes": 2**size, "op_name": "", "source": ""} | ONCE
         for size in range(20, 11, -1)
@@ -592,7 +592,7 @@ def test_last_sentence_names_few_tpus_and_counts_others() -> None:
     ("needed", "said"), [(15, "one device of v5e-8 holds it"), (19, "so don't rely on it")]
 )
 def test_program_over_memory_is_not_said_to_fit(needed: int, said: str) -> None:
-    """Also where the compiler takes it, as it does with some that it counts too much for."""
+    """A program over the memory limit isn't said to fit, even if the compiler accepts it."""
     result = {
         "program": "step",
         "check": None,
@@ -620,5 +620,5 @@ def test_program_over_memory_is_not_said_to_fit(needed: int, said: str) -> None:
     ],
 )
 def test_sizes_beside_each_other_have_one_unit(counts: list[float], said: list[str]) -> None:
-    """Their points stand below each other, and what is too small for the unit is not told as 0."""
+    """Sizes in one list have one unit with aligned points, and a small one isn't shown as 0."""
     assert said == rehearsal_text.format_sizes(counts)

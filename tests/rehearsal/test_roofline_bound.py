@@ -136,7 +136,7 @@ def test_compiler_may_need_fewer_flops(answer: dict[str, Any], seconds: float) -
 
 
 def test_kernels_are_not_in_the_bound() -> None:
-    """Their own estimates may count what they skip, so HBM is all that limits."""
+    """Kernels aren't in the bound, because their estimates may count skipped work."""
     claimed = {"matrix": [MATRIX | {"least_flops": 0.0}], "kernel_flops": 1.97e12}
     result = bounded(work={**WORK, **claimed}, measured_s=0.02)
 
@@ -152,7 +152,7 @@ def test_kernels_are_not_in_the_bound() -> None:
              {**WORK, "matrix": []}]
 )  # fmt: skip
 def test_measured_time_without_utilization_has_its_reason(work: Any) -> None:
-    """Nobody types a time for nothing."""
+    """A measured time that gives no utilization has its reason."""
     result = bounded(work=work, measured_s=0.02, notes=["first"])
 
     assert ("first", 2) == (result["notes"][0], len(result["notes"]))
@@ -160,7 +160,7 @@ def test_measured_time_without_utilization_has_its_reason(work: Any) -> None:
 
 
 def test_measured_time_of_several_programs_gives_none() -> None:
-    """Nobody knows of which of them it is, and each says so once."""
+    """A measured time of several programs gives no utilization, and each says so once."""
     first, second = bounded(), bounded() | {"program": "other"}
     alone = roofline_bound.add_measured_utilization([first], 0.02)
     results = roofline_bound.add_measured_utilization([first, second], 0.02)

@@ -1,4 +1,4 @@
-"""Rehearsal with a stand-in for the compiler: what it answers, and every way it can break."""
+"""Rehearsal with a stand-in for the compiler: its answers, and every way in which it can fail."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def stub(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 
 def rehearse(stub: str, *ids: str, root: Path = Path("/"), **asked: Any) -> Rehearsal:
-    """Rehearse sample checks for a v5e-8, unless told otherwise, and return what came of it."""
+    """Rehearse sample checks for a v5e-8, unless other TPUs are given; return the rehearsal."""
     limit_s = 2.0 if "hangs" in ids else 120.0
     asked = {"tpus": ("v5e-8",), "timeout_s": limit_s, "jobs": 1, **asked}
     request = RehearsalRequest(ids=tuple(f"jax.{one}" for one in ids), compiler=stub, **asked)
@@ -104,14 +104,14 @@ def test_check_that_cannot_list_programs_is_one_error(name: str, stub: str) -> N
 
 
 def test_every_sample_has_an_outcome() -> None:
-    """No sample lies there unused."""
+    """Every sample has an expected outcome."""
     names = {path.stem for path in (CHECKS / "jax").glob("[!_]*.py")}
 
     assert {*OUTCOMES, *UNLISTED, "by_size", "needs_many"} == names
 
 
 def test_a_crash_keeps_the_compilers_own_words(stub: str) -> None:
-    """The whole log of a crash is told on demand."""
+    """The compiler's whole log of a crash is available on demand."""
     broken = rehearse(stub, "aborts").results[1]
 
     assert "F1121 06:14:46.452657" in broken["detail"]
@@ -210,7 +210,7 @@ def test_tpu_contradicting_table_is_refused(
 
 
 def test_answer_is_stored_for_next_run(stub: str) -> None:
-    """The second run is told the same from the store; an error is asked again."""
+    """An answer is stored for the next run, but an error is compiled again."""
     first = rehearse(stub, "compiles", "does_not_fit", "is_refused", "aborts")
     second = rehearse(stub, "compiles", "does_not_fit", "is_refused", "aborts")
     same = [
@@ -263,7 +263,7 @@ def test_file_is_no_folder_to_save_in(stub: str, tmp_path: Path) -> None:
 
 
 def test_fresh_compiles_again(stub: str) -> None:
-    """`fresh` takes no stored answer, and what it hears is kept all the same."""
+    """`fresh` ignores stored answers and stores the new ones."""
     rehearse(stub, "compiles", fresh=True)
     again = rehearse(stub, "compiles", fresh=True)
     stored = rehearse(stub, "compiles")
@@ -304,7 +304,7 @@ def test_unreadable_stored_answer_costs_one_compilation(stub: str) -> None:
 
 
 def test_the_oldest_answers_go_first(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The store has a limit, and forgets what was asked for longest ago."""
+    """The store has a limit, and drops the answers that were unused for longest."""
     monkeypatch.setattr(answer_cache, "MOST", 3)
     for age_s, name in enumerate("abcde"):
         path = answer_cache.make_cache_folder() / f"{name}.json"
@@ -316,7 +316,7 @@ def test_the_oldest_answers_go_first(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_full_disk_loses_only_stored_answer(stub: str) -> None:
-    """An answer that cannot be written is told all the same, and leaves no half file."""
+    """A full disk loses only the stored answer, and leaves no half-written file."""
     result = {"key": "k", "status": "compiles", "cached": False}
     part = answer_cache.make_cache_folder() / f"k.{os.getpid()}"
     part.symlink_to("/dev/full")
@@ -326,7 +326,7 @@ def test_full_disk_loses_only_stored_answer(stub: str) -> None:
 
 
 def test_machine_with_chips_is_refused_without_option(stub: str, tmp_path: Path) -> None:
-    """Beside a TPU the compiler was never tried: `beside_tpu` says that nothing runs there."""
+    """A machine with TPU chips is refused without `beside_tpu`."""
     machine = lay_out(tmp_path, "v5e", chips=8)
     asked = RehearsalRequest(ids=("jax.compiles",), tpus=("v5e-8",), compiler=stub)
     with pytest.raises(Problem, match="this machine has TPU chips") as refusal:
@@ -355,7 +355,7 @@ def test_machine_with_chips_is_refused_without_option(stub: str, tmp_path: Path)
 def test_arguments_are_checked_before_machine(
     typed: dict[str, Any], said: str, tmp_path: Path
 ) -> None:
-    """There is no compiler here, and there are chips: what can be mended at once comes first."""
+    """Arguments are checked before the machine, because they can be corrected at once."""
     machine = lay_out(tmp_path, "v5e", chips=8, env={"PATH": "/none"})
 
     with pytest.raises(Problem, match=re.escape(said)) as problem:
@@ -366,7 +366,7 @@ def test_arguments_are_checked_before_machine(
 def test_nearly_matching_file_name_is_suggested(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Beside the one that was typed; what is no Python cannot be meant."""
+    """A file name near the typed one is suggested, if it is a Python file."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "train.py").write_text("")
     (tmp_path / "trian.pyc").write_text("")

@@ -60,7 +60,7 @@ def test_full_tiles_above_a_gap_are_tried() -> None:
 
 @pytest.mark.parametrize(("needed", "largest"), [(LIMIT + 1, 0), (1, MOST)])
 def test_search_without_a_border_ends(needed: int, largest: int) -> None:
-    """Nothing fits, or all that may be asked for."""
+    """A search in which everything fits, or nothing, ends."""
     sizes, tried = search(lambda _: needed, 64)
 
     assert largest == sizes.largest

@@ -220,7 +220,7 @@ def test_arguments_are_guessed_from_file(tmp_path: Path) -> None:
 def test_unclear_signature_is_left_to_python_process(
     function: str, given: tuple[str, ...], train: Path
 ) -> None:
-    """A decorator may change what a function takes; nothing is refused for a guess."""
+    """A decorated or unclear signature isn't refused, but left to the file's process."""
     resolve.verify_function_and_arguments(
         user_program.parse_function(f"{train}:{function}", given), "train.py", given, ()
     )
@@ -236,7 +236,7 @@ def test_unclear_signature_is_left_to_python_process(
     ],
 )
 def test_imported_name_is_not_refused(line: str, tmp_path: Path) -> None:
-    """Only the process of the file knows then."""
+    """An imported name isn't refused, because only the file's process can know it."""
     path = tmp_path / "train.py"
     path.write_text(f"import jax\n{line}\n")
 

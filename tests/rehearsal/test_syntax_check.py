@@ -1,4 +1,4 @@
-"""A file of the user's that is no Python is told with line and column, before it is run."""
+"""A user's file with a syntax error is reported with line and column before it is run."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def test_syntax_error_has_line_and_column(tmp_path: Path, content: bytes) -> Non
 
 
 def test_python_under_test_decides_about_syntax(tmp_path: Path) -> None:
-    """A newer one may understand what this one does not; one that is gone has no say."""
+    """The Python under test decides about syntax; one that is missing is ignored."""
     file = tmp_path / "train.py"
     file.write_text("match = a new statement\n")
     newer = tmp_path / "newer"
@@ -50,7 +50,7 @@ def test_python_under_test_decides_about_syntax(tmp_path: Path) -> None:
 
 
 def test_a_file_in_order_starts_no_python(tmp_path: Path) -> None:
-    """Neither does one that is not there, for which there is an error already."""
+    """No Python is started for a correct file, or for a missing one."""
     file = tmp_path / "train.py"
     file.write_text("x = 1\n")
 

@@ -33,7 +33,7 @@ def stub(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 
 def rehearse(stub: str, **asked: Any) -> Rehearsal:
-    """Rehearse for one TPU; returns what came of it."""
+    """Rehearse for one TPU; return the rehearsal."""
     rehearsal = Rehearsal(
         RehearsalRequest(compiler=stub, **{"tpus": ("v5e-8",), "jobs": 1, **asked})
     )
@@ -167,7 +167,7 @@ def test_stablehlo_file_is_compiled_unchanged(tmp_path: Path, stub: str) -> None
 
 
 def test_stablehlo_file_tells_its_devices(tmp_path: Path, stub: str) -> None:
-    """One for eight devices gets them, and a TPU with fewer gets no answer."""
+    """A StableHLO file states its devices, and a TPU with fewer gets an error."""
     file = tmp_path / "forward.mlirbc"
     file.write_bytes(START + b"eight")
     found = {one["tpu"]: one for one in rehearse(stub, ids=(str(file),), tpus=BOTH).results}
@@ -229,7 +229,7 @@ def run():
 
 
 def test_checks_without_torch_xla_are_left_out(tmp_path: Path, stub: str) -> None:
-    """The others are compiled; with nothing else to compile it is an error with what to do."""
+    """Checks are left out without torch_xla; it's an error if nothing else can be compiled."""
     for framework in ("jax", "torch_xla"):
         (tmp_path / framework).mkdir()
         (tmp_path / framework / "sums.py").write_text(CHECK.format(framework=framework))

@@ -26,7 +26,7 @@ from tpustarter.report.collect.collector import ReportContext
 
 
 def reproduced(check_id: str, folder: Path) -> tuple[last_failures.SavedFailure, dict[str, Any]]:
-    """Break JAX, see the check fail, and return that with what a report has of it."""
+    """Break JAX, see the check fail, and return the failure with its section of the report."""
     python = broken_jax.make_python(folder / "venv", check_id)
     assert has_no_tpustarter(python)
     machine = host.Machine()

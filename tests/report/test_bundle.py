@@ -1,4 +1,4 @@
-"""The files of a report: what the manifest says of them, who may read what, and nothing of whom."""
+"""The files of a report: manifest, permissions, and no trace of the user."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def test_document_matches_published_schema(report: BugReport) -> None:
 def test_files_under_sudo_belong_to_caller(
     report: BugReport, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Neither the files nor any folder that was made for them."""
+    """Files made under sudo, and their new folders, belong to the caller."""
     if os.geteuid() != 0:
         pytest.skip("Only root can give a file to somebody else.")
     monkeypatch.setenv("SUDO_UID", "65534")
@@ -80,14 +80,14 @@ def test_archive_holds_files_of_manifest(report: BugReport, tmp_path: Path) -> N
 
 
 def test_same_report_makes_same_archive(report: BugReport) -> None:
-    """So a digest of it can be told."""
+    """The same report makes the same archive, byte for byte."""
     files = bundle.make_bundle_files(report)
 
     assert bundle.make_archive("x", files) == bundle.make_archive("x", files)
 
 
 def test_pseudonym_key_stays_private_and_local(report: BugReport, tmp_path: Path) -> None:
-    """In the state folder, mode 0600, and it is not in the archive."""
+    """The names behind the pseudonyms have mode 0600 and aren't in the archive."""
     packed = bundle.write_bundle(report, tmp_path / "out")
     kept = state.prepare_state_path("report-names")
 

@@ -34,7 +34,7 @@ HANG_WAIT_S = 3.0
 
 @pytest.fixture
 def context(tmp_path: Path, home: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ReportContext]:
-    """Have a machine without chips, on which every source tells everything."""
+    """Make a machine without chips on which every source has its texts."""
     yield from make_contexts(tmp_path, home, monkeypatch, None, "answers")
 
 
@@ -45,7 +45,7 @@ def make_contexts(
     generation: str | None,
     devices: str,
 ) -> Iterator[ReportContext]:
-    """Yield the context of a machine on which every source tells everything."""
+    """Yield the context of a machine on which every source has its texts."""
     monkeypatch.setattr(socket, "gethostname", lambda: telling.HOST)
     root, folder = tmp_path / "root", tmp_path / "zq7cwd"
     root.mkdir()
@@ -62,7 +62,7 @@ def make_contexts(
 
 
 def written(report: BugReport) -> dict[str, bytes]:
-    """Return everything that leaves: the files, their names, the archive, and what is shown."""
+    """Return everything that is published: files, their names, the archive and the output."""
     files = bundle.make_bundle_files(report)
     name = bundle.make_bundle_name(report.document)
     packed = bundle.make_archive(name, files)
@@ -98,7 +98,7 @@ def leaking(context: ReportContext, size: int) -> dict[tuple[str, ...], dict[str
 
 @pytest.mark.parametrize("size", [0, 1])
 def test_no_canary_in_report_of_single_collector(size: int, context: ReportContext) -> None:
-    """Nor in that of none; `tests/hostile` tries each two."""
+    """A report of a single collector, or of none, has no canary."""
     assert {} == leaking(context, size)
 
 

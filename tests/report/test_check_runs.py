@@ -71,7 +71,7 @@ def test_host_warnings_are_reported_with_hints(context: ReportContext) -> None:
 
 
 def test_changes_since_last_good_run_are_reported(context: ReportContext) -> None:
-    """Versions and chips; what only the kept run had a device for is no change."""
+    """Versions and chips that changed since the last good run are reported."""
     bad = {**kept(jax="0.1"), "verdict": "unhealthy"}
     state.save_state("saved-20261119-100000-tpu", kept(jax="0.3"))
     state.save_state("saved-20261120-100000-tpu", kept(jax="0.10.2", jaxlib="0.12.0.1"))
@@ -96,7 +96,7 @@ def test_missing_good_run_is_reported_with_command(context: ReportContext) -> No
 
 
 def test_last_run_is_reported_with_its_devices(context: ReportContext) -> None:
-    """Its verdict never without what it was verified on."""
+    """The last run's verdict is reported with the devices that it ran on."""
     state.save_state(
         "last-check",
         {
@@ -140,7 +140,7 @@ def test_newer_run_of_named_checks_is_reported(context: ReportContext) -> None:
 
 
 def test_pseudonyms_of_earlier_reports_are_kept() -> None:
-    """They are what makes two reports comparable."""
+    """The pseudonyms of earlier reports are kept, so reports can be compared."""
     check_runs.remember_names({"host": {"a": 1}})
 
     assert {"host": {"a": 1}} == check_runs.read_remembered_names()

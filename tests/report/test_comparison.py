@@ -193,7 +193,7 @@ def test_each_change_has_section_and_reason(name: str, good: dict[str, Any]) -> 
 
 
 def test_unanswered_sections_are_named(good: dict[str, Any]) -> None:
-    """Of one alone with the reason, and of both in one sentence."""
+    """Unanswered sections are named, with the reason if only one report has them."""
     other = copy.deepcopy(good)
     for one in other["sections"]:
         if one["name"] == "metadata":
@@ -214,13 +214,13 @@ def test_unanswered_sections_are_named(good: dict[str, Any]) -> None:
 
 
 def test_differing_pseudonyms_are_explained(good: dict[str, Any], hangs: dict[str, Any]) -> None:
-    """Only one who made both on one machine may take host-1 for the same host."""
+    """Different pseudonyms are explained: only one machine's host-1 is the same host."""
     assert "If both reports are from one machine" in shown(good, hangs)
     assert "If both reports" not in shown(good, good)
 
 
 def test_text_fits_80_columns(good: dict[str, Any], hangs: dict[str, Any]) -> None:
-    """Whatever is in the values; only what cannot be broken is longer."""
+    """The text fits 80 columns, except for words that can't be broken."""
     other = copy.deepcopy(hangs)
     facts(other, "jax")["error"] = "\n".join(["word " * 200] * 3)
     lines = shown(good, other).split("\n")
@@ -230,7 +230,7 @@ def test_text_fits_80_columns(good: dict[str, Any], hangs: dict[str, Any]) -> No
 
 
 def test_long_comparison_is_whole_in_document(good: dict[str, Any]) -> None:
-    """The text says how many are left."""
+    """A long comparison is whole in the document, and the text says how many are left."""
     other = copy.deepcopy(good)
     facts(other, "variables")["flags"] = [f"XLA_FLAGS: --xla_{n}=1" for n in range(64)]
     text = shown(good, other)
@@ -241,7 +241,7 @@ def test_long_comparison_is_whole_in_document(good: dict[str, Any]) -> None:
 
 
 def test_notes_on_either_report_are_shown(tmp_path: Path, good: dict[str, Any]) -> None:
-    """One that was changed afterwards is not compared silently."""
+    """Notes are shown for either report, such as that it changed after it was made."""
     for file in (SAMPLES / "good").iterdir():
         text = file.read_text()
         (tmp_path / file.name).write_text(

@@ -1,4 +1,4 @@
-"""Frameworks are asked in processes that are ended: what each outcome leaves in the report."""
+"""Frameworks run in processes that are ended: the report for each outcome."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ HANG_WAIT_S = 4.0
 
 
 def asked(context: ReportContext, framework: str = "jax") -> ReportSection:
-    """Ask a framework; nothing that the stubs say must be left out."""
+    """Run a framework's section; nothing of the stubs' output may be left out."""
     cleaner = Cleaner(context.machine.env, Pseudonyms())
     section, _ = collector.run_collector(
         frameworks.make_framework_collector(framework, context.wait_s), context, cleaner
@@ -80,7 +80,7 @@ def test_hang_has_step_seconds_and_stack(tmp_path: Path) -> None:
 def test_import_that_computes_is_slow(
     tmp_path: Path, begins: str, hung: str | None, unfinished: str | None
 ) -> None:
-    """On a machine that is busy it takes long, and only one that does nothing is stuck."""
+    """An import that computes is slow, and only an idle one counts as hung."""
     python = telling.hostile_python(tmp_path / "v")
     (package,) = (tmp_path / "v").glob("lib/python3*/site-packages/jax/__init__.py")
     package.write_text(f"{begins}\n")
@@ -102,7 +102,7 @@ def _running(folder: Path) -> list[str]:
 
 
 def test_crash_and_error_are_distinguished(tmp_path: Path) -> None:
-    """The first has an exit code, the second what was raised."""
+    """A crash has an exit code, and an error has its exception."""
     (tmp_path / "a").mkdir()
     (tmp_path / "b").mkdir()
     dies = asked(context_of(tmp_path / "a", telling.hostile_python(tmp_path / "v", "dies")))
@@ -115,7 +115,7 @@ def test_crash_and_error_are_distinguished(tmp_path: Path) -> None:
 
 
 def test_devices_in_use_are_not_started(tmp_path: Path) -> None:
-    """The framework is imported, its devices are not started, and the reason is told."""
+    """Devices in use aren't started, and the reason is in the report."""
     root = tmp_path / "root"
     root.mkdir()
     machine = lay_out(root, "v5e", chips=4, holder={"pid": 4242}, env={"ZQ7_TEXTS": "[]"})
@@ -148,7 +148,7 @@ def test_environment_of_framework_hides_unlisted_values(
 
 
 def test_missing_collect_env_of_torch_is_reported(tmp_path: Path) -> None:
-    """The stub has no collect_env, and that is told as it is."""
+    """A torch without collect_env is reported as such."""
     python = make_python(tmp_path / "v", torch_xla="2.9.0")
     context = context_of(
         tmp_path, Interpreter(python, "--python", read_framework_versions(tmp_path / "v"))
@@ -173,7 +173,7 @@ def test_missing_python_leaves_section_unanswered(tmp_path: Path) -> None:
 
 
 def test_missing_or_refused_py_spy_is_reported(tmp_path: Path) -> None:
-    """Its command line never gets into the stack."""
+    """A missing or refused py-spy is reported, without its command line."""
     bin_folder = tmp_path / "bin"
     bin_folder.mkdir()
     python, spy = bin_folder / "python", bin_folder / "py-spy"
@@ -224,7 +224,7 @@ def test_failing_collector_still_gives_section(name: str, tmp_path: Path) -> Non
 
 
 def test_failing_cleaner_leaves_field_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Fails closed: the field is named, the others are told."""
+    """If cleaning fails, the field is left out and named, and the others are kept."""
     cleaner = Cleaner({}, Pseudonyms())
     monkeypatch.setattr(cleaner, "clean_text", lambda *_: 1 // 0)
     facts = {"said": "hidden", "state": "fine"}

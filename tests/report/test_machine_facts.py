@@ -77,7 +77,7 @@ def test_package_outside_index_is_marked(
 
 
 def test_package_in_two_folders_has_both_versions(context: ReportContext) -> None:
-    """That happens where an installation broke off, or beside `libtpu-nightly`."""
+    """A package in two folders, as after a broken installation, has both versions."""
     folder = claim(context, "libtpu").parent
     (folder / "libtpu-0.0.17.dist-info").mkdir()
     facts = told(named(software.COLLECTORS, "python"), context).facts
@@ -87,7 +87,7 @@ def test_package_in_two_folders_has_both_versions(context: ReportContext) -> Non
 
 
 def test_kernel_oom_kills_are_reported(context: ReportContext) -> None:
-    """So that nobody has to ask whether the host ran out, or the TPU."""
+    """OOM kills of the kernel and the host's memory limit are reported."""
     root = context.machine.root
     (root / "proc/vmstat").write_text("nr_free_pages 1\noom_kill 3\n")
     (root / "proc/uptime").write_text("7200.51 1.0\n")
@@ -132,7 +132,7 @@ tpu = S(experimental=S(initialize_tpu_system=print))
 def test_tensorflow_reports_its_build(
     built: str, shown: str | None, context: ReportContext
 ) -> None:
-    """As its form asks; on a machine without a TPU no TPU is looked for."""
+    """TensorFlow reports its build, and no TPU is started on a machine without one."""
     packages = claim(context, "jax").parent
     (packages / "tensorflow.py").write_text(TENSORFLOW.format(built=built))
     (packages / "tensorflow-2.21.0.dist-info").mkdir()

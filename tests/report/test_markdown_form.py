@@ -1,4 +1,4 @@
-"""The report as Markdown: each tracker's own questions, what is first, and nothing lost."""
+"""The report as Markdown: each tracker's questions, the first answers, and nothing lost."""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ def test_form_has_fields_of_its_tracker(tracker: str, document: dict[str, Any]) 
 
 
 def test_field_content_stays_in_its_field(document: dict[str, Any]) -> None:
-    """TensorFlow's form fences its last two fields, so what is folded goes before them."""
+    """A field's content stays within it, although TensorFlow's form fences its last fields."""
     text = issue(copy.deepcopy(document), "tensorflow")
     behavior, code, log = re.split("### Standalone code.*|### Relevant log output", text)
 
@@ -126,7 +126,7 @@ def test_field_content_stays_in_its_field(document: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize(("origin", "source"), [("a folder", "source"), ("a file", "binary")])
 def test_own_tensorflow_build_is_source(origin: str, source: str, document: dict[str, Any]) -> None:
-    """Its form has a field for that."""
+    """An own build of TensorFlow is given as the source in its form."""
     one = known_facts(document, python={"not_from_an_index": {"tensorflow": origin}})
 
     assert f"### Source\n\n{source}\n" in issue(one, "tensorflow")
@@ -143,7 +143,7 @@ def test_text_for_user_fits_terminal(document: dict[str, Any]) -> None:
 
 
 def test_only_questions_left_open_remain(document: dict[str, Any]) -> None:
-    """A runtime version, a container and other hosts decide what a maintainer still asks."""
+    """Only the questions remain that the report's facts leave open."""
     metadata = {"runtime_version": "v2-alpha-tpuv5-lite", "hosts": 4}
     known = known_facts(
         document, metadata=metadata, resources={"container": "docker"}, changes={"since": "then"}
@@ -196,7 +196,7 @@ def test_next_steps_fit_known_facts(document: dict[str, Any]) -> None:
 
 
 def test_inner_frames_of_hang_are_not_folded(document: dict[str, Any]) -> None:
-    """They are what a maintainer looks at first; the native ones tell more."""
+    """The inner frames of a hang, native ones first, aren't folded."""
     imports = "<frozen importlib._bootstrap>, line 1\n"
     stack = imports * 40 + "File x\n" * 40
     python = {"hung_in": "jax.devices()", "waited_s": 30, "python_stack": stack}
@@ -231,7 +231,7 @@ def test_shared_hang_appears_once_as_possibly_slow_import(document: dict[str, An
 
 
 def test_slow_import_is_no_hang(document: dict[str, Any]) -> None:
-    """The load of the machine says why, and what waits longer."""
+    """A slow import isn't called a hang, and the machine's load is given as its reason."""
     slow = {"unfinished_in": "import torch", "waited_s": 30.0, "load": 7.0, "cores": 2}
     text = markdown_form.render_markdown(known_facts(document, torch=slow, torch_xla=slow))
 
@@ -240,7 +240,7 @@ def test_slow_import_is_no_hang(document: dict[str, Any]) -> None:
 
 
 def test_environment_read_on_cpu_is_marked(document: dict[str, Any]) -> None:
-    """Without a TPU that can be used, JAX is asked what it says on the CPU."""
+    """JAX's environment is marked as read on the CPU if no TPU can be used."""
     said = {"environment_info": "jax: 0.10.2\ndevice info: cpu-8"}
 
     assert "asked by tpustarter on the CPU" in issue(
@@ -272,7 +272,7 @@ def test_closing_tracker_is_named_before_issue(document: dict[str, Any]) -> None
 
 
 def test_first_answers_for_maintainers_are_not_folded(document: dict[str, Any]) -> None:
-    """Each line answers one of their questions."""
+    """The first answers for maintainers aren't folded."""
     one = known_facts(
         document,
         tpu={"lock": {"state": "live"}, "holders": [{"pid": 4242, "command": "python"}]},
@@ -360,7 +360,7 @@ def test_summary_has_stale_versions_known_failure_and_tracker(
 
 
 def test_every_fact_of_document_is_shown(document: dict[str, Any]) -> None:
-    """So nothing is written that was not seen; a text of several lines is indented."""
+    """Every fact of the document is shown in the text."""
     shown = markdown_form.render_markdown(document, limit=1 << 30)
     lines = [
         line
@@ -442,7 +442,7 @@ def test_likely_cause_of_hang_needs_evidence() -> None:
     "name", ["JAX", "torch_xla", "PyTorch/XLA", "TorchTPU", "tf", "Cloud TPU support"]
 )
 def test_tracker_is_found_by_product_name(name: str) -> None:
-    """As people type them."""
+    """A tracker is found by the names that people type."""
     assert issue_trackers.find_tracker(name) in issue_trackers.TRACKERS
 
 

@@ -104,7 +104,7 @@ def test_differences_from_today_are_marked(tmp_path: Path) -> None:
 
 
 def test_named_tracker_is_kept(tmp_path: Path) -> None:
-    """Whoever made the report said where it goes."""
+    """The tracker named in a report is kept."""
     one = copy.deepcopy(DOCUMENT)
     one["first"] |= {"tracker": "tensorflow", "why_there": "you named it with `--for`"}
 
@@ -257,7 +257,7 @@ def test_unknown_or_missing_field_loses_nothing_else(tmp_path: Path) -> None:
 
 
 def test_text_of_report_is_never_markup_or_escape(tmp_path: Path) -> None:
-    """Wherever a text was told, another one stands there now."""
+    """No text of a report becomes markup or an escape sequence."""
     one = json.loads(json.dumps(DOCUMENT), object_hook=None)
 
     def evil(value: Any, key: str = "") -> Any:

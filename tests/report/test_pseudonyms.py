@@ -122,14 +122,14 @@ def test_known_name_is_replaced_everywhere_in_any_case() -> None:
 
 
 def test_common_names_are_kept() -> None:
-    """A user called `root` or a host called `localhost` tells nothing."""
+    """Common names such as `root` and `localhost` are kept."""
     one = cleaner(user="root", host="localhost")
 
     assert "root at localhost" == one.clean_text("root at localhost")
 
 
 def test_next_report_reuses_pseudonyms() -> None:
-    """So two reports of one machine can be laid beside each other."""
+    """The next report of a machine reuses its pseudonyms."""
     first = Pseudonyms()
     first.make_pseudonym("host", "a-host")
     second = Pseudonyms(first.list_pseudonyms())
@@ -146,7 +146,7 @@ def test_damaged_pseudonym_file_is_ignored(saved: dict[str, object]) -> None:
 
 
 def test_text_with_name_left_is_refused() -> None:
-    """The last look is apart from the replacing, and says no word of the text."""
+    """A text that still has a name is refused, without quoting it."""
     one = cleaner(user="zq7ada")
     with pytest.raises(UncleanText) as refused:
         one.require_clean("who: zq7ada")

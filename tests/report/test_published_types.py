@@ -1,4 +1,4 @@
-"""Types of documents have the fields of the published schemas, and of what is collected."""
+"""The types of documents match the published schemas and the collected fields."""
 
 from __future__ import annotations
 

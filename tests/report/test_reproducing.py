@@ -1,4 +1,4 @@
-"""Files that reproduce failures: what is in them, how they end, and what a report makes of it."""
+"""Files that reproduce failures: their content, their endings, and their report."""
 
 from __future__ import annotations
 
@@ -143,7 +143,7 @@ def checks(tmp_path: Path) -> Path:
 
 
 def python_of(folder: Path, body: str) -> Interpreter:
-    """Make a Python whose JAX adds as it is told."""
+    """Make a Python whose JAX has the given addition."""
     python = make_python(folder, jax="0.12.0.1")
     packages = next(folder.glob("lib/python3*/site-packages"))
     (packages / "jax.py").unlink()
@@ -161,7 +161,7 @@ def of_sums(checks: Path, failure: ReproducedFailure | None = None) -> Reproduce
 
 
 def tried(tmp_path: Path, made: ReproducerFile, body: str, limit_s: float = 120) -> TrialOutcome:
-    """Run a file where JAX adds as it is told."""
+    """Run a file with a JAX that has the given addition."""
     place = tmp_path / "run"
     place.mkdir()
     bench = ReproducerEnvironment(
@@ -208,7 +208,7 @@ def imported(text: str) -> set[str]:
 
 @pytest.mark.parametrize("framework", FRAMEWORKS)
 def test_every_check_runs_with_its_framework_alone(framework: str) -> None:
-    """No name is missing in it, and it imports nothing of this program."""
+    """Every check's file defines all its names and imports only its framework."""
     without = {}
     for check in content.read_checks():
         if check.framework != framework:
@@ -241,7 +241,7 @@ def test_file_has_only_code_claim_needs(checks: Path) -> None:
 
 
 def test_check_that_reads_whole_file_is_refused(checks: Path) -> None:
-    """Such a check has no reproducer, and that is said."""
+    """A check that reads its file as a whole has no reproducer, and the error says so."""
     (checks / "jax/sums.py").write_text(CHECK.replace("difference(4)", "vars(_sums)"))
     with pytest.raises(merged_code.NotStandalone, match="as a whole"):
         of_sums(checks)
@@ -266,7 +266,7 @@ ENDS = {
 
 @pytest.mark.parametrize("body", ENDS)
 def test_file_ends_as_its_check(body: str, tmp_path: Path, checks: Path) -> None:
-    """Codes, the type and place of an exception, and the signal are what is compared."""
+    """A file ends like its check, by codes, exception type and place, or signal."""
     failure, words = ENDS[body]
     outcome = tried(tmp_path, of_sums(checks, failure), body)
     others = [one for one, _ in ENDS.values() if one and one is not failure]
@@ -278,7 +278,7 @@ def test_file_ends_as_its_check(body: str, tmp_path: Path, checks: Path) -> None
 
 
 def test_hanging_file_is_ended(tmp_path: Path, checks: Path) -> None:
-    """That counts as the same where the check was ended too."""
+    """A file that hangs is ended, which counts as the same if the check was ended too."""
     made = of_sums(checks)
     outcome = tried(tmp_path, made, "import time; time.sleep(600)  # hangs", limit_s=1)
 
@@ -521,7 +521,7 @@ def test_invalid_remembered_failures_are_ignored() -> None:
 
 
 def test_failure_of_another_python_is_not_compared(tmp_path: Path) -> None:
-    """The file says where it was made, and the report that the failure was elsewhere."""
+    """A failure of another Python isn't compared, and the file and the report say so."""
     remember("jax.all_reduce", python="/elsewhere/bin/python")
     python = make_python(tmp_path / "venv", jax="0.12.0.1")
     root = tmp_path / "root"

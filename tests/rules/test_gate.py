@@ -1,4 +1,4 @@
-"""The gate: every lane has its script and its row, and leaves out only what cannot have changed."""
+"""The gate: every lane has its script and row, and is skipped only if nothing it uses changed."""
 
 from __future__ import annotations
 
@@ -129,7 +129,7 @@ def test_lane_is_skipped_only_if_inputs_are_unchanged(
 
 
 def test_uncommitted_change_is_never_remembered_as_green(gate: ModuleType, tmp_path: Path) -> None:
-    """The commit would stand for something else."""
+    """An uncommitted change is never remembered as green, because the commit is another state."""
     (tmp_path / "seen/a.py").write_text("2\n")
 
     gate.keep_green([gate.Run(LANE, tmp_path / "log", code=0)], {}, 1e9)
@@ -174,7 +174,7 @@ def test_summary_names_failures_and_slow_lanes_and_tests(gate: ModuleType, tmp_p
 def test_every_lane_runs_once_and_after_its_environment(
     gate: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Two at once, and beside them what mostly waits, and what is left then."""
+    """Every lane runs once, after its environment, two at a time beside those that mostly wait."""
     told: list[tuple[str, str]] = []
     is_last = threading.Event()
 

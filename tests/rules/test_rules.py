@@ -73,7 +73,7 @@ def lay_out(package: Path, files: dict[str, str]) -> Path:
 
 
 def test_the_rule_of_foreign_imports_can_fail(tmp_path: Path) -> None:
-    """Each kind of breach is found."""
+    """The rule of foreign imports finds each kind of violation."""
     package = lay_out(
         tmp_path,
         {
@@ -112,12 +112,12 @@ def is_google(name: str) -> bool:
 
 
 def test_google_is_imported_lazily_in_two_packages() -> None:
-    """Its client and gRPC take a third of a second to import, which no other command pays."""
+    """Google's client and gRPC, which import slowly, are imported lazily in two packages."""
     assert [] == google_imports(PACKAGE)
 
 
 def test_the_rule_of_google_can_fail(tmp_path: Path) -> None:
-    """Each kind of breach is found, and what is allowed is not."""
+    """The rule of Google's libraries finds each kind of violation, and nothing that is allowed."""
     package = lay_out(
         tmp_path,
         {
@@ -172,7 +172,7 @@ WITHOUT_CLOUD = {
 def test_other_commands_load_no_cloud_module(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: str
 ) -> None:
-    """Neither Google's client nor a module of `cloud/` is loaded, whatever the command does."""
+    """Other commands load neither Google's client nor a module of `cloud/`."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "train.log").write_text("RESOURCE_EXHAUSTED: Out of memory\n")
 
@@ -187,7 +187,7 @@ CLOUD = "tpustarter.cloud"
 
 
 def test_every_command_is_tried_without_the_cloud() -> None:
-    """All but the two that are about it."""
+    """Every command but `tpu` and `trc` is tested without the cloud."""
     assert {*COMMANDS} - {"tpu", "trc"} == WITHOUT_CLOUD.keys()
 
 
@@ -283,7 +283,7 @@ NO_PHRASES = {
 
 
 def test_rule_of_phrases_can_fail(tmp_path: Path) -> None:
-    """Each kind is found, and what only looks like it is not."""
+    """The rule of phrases finds each kind of violation, and nothing that only looks like one."""
     package = lay_out(
         tmp_path,
         {
@@ -360,7 +360,7 @@ def test_the_rule_of_layers_can_fail(tmp_path: Path, name: str, code: str) -> No
 
 
 def test_the_map_names_every_package() -> None:
-    """One that it lacks has no height, and one that is gone misleads."""
+    """The map names every package that exists, and no other."""
     assert [] == structure.not_in_the_map(PACKAGE)
 
 
@@ -380,7 +380,7 @@ def test_the_rule_of_the_map_can_fail(tmp_path: Path) -> None:
 
 
 def test_no_two_modules_import_each_other() -> None:
-    """There is no circle, through however many modules."""
+    """No modules import each other, even through several others."""
     assert [] == structure.circles(PACKAGE)
 
 
@@ -432,7 +432,7 @@ MEASURED = {
 
 
 def test_the_figures_of_the_code_are_right(tmp_path: Path) -> None:
-    """Of what is measured there is one that counts, and one beside it that does not."""
+    """The statistics of the code count what they should, and skip its near miss."""
     package = lay_out(tmp_path, MEASURED)
     begins = [bool(structure.VAGUE.match(text)) for text in structure.docstrings(package)]
 
@@ -495,7 +495,7 @@ def test_quick_answers_load_no_click(words: str) -> None:
 
 
 def test_a_command_loads_no_other() -> None:
-    """Each is loaded when it is asked for, and every one of them is there."""
+    """A command loads no other command, and every command can be loaded."""
     loaded = loaded_by(CHECK_RUN.replace("'check', 'host.space', '--json'", "'learn', '--path'"))
     commands = {name for name in COMMANDS if f"tpustarter.cli.{COMMANDS[name]}" in loaded}
 
@@ -677,7 +677,7 @@ def test_no_code_reads_a_hint_or_a_headline() -> None:
     ],
 )
 def test_the_rule_of_advice_can_fail(tmp_path: Path, code: str, *, is_reading: bool) -> None:
-    """Each way to read a sentence is found, and what is allowed is not."""
+    """The rule of advice finds each way to read a sentence, and nothing that is allowed."""
     package = lay_out(tmp_path, {"tui/a.py": f"def f():\n    return {code}\n"})
 
     assert ["tui/a.py f"] * is_reading == readers_of_advice(package)
@@ -721,7 +721,7 @@ def test_every_claim_fits_one_line_of_a_report() -> None:
     ],
 )
 def test_no_file_has_forbidden_construct(word: str) -> None:
-    """No shell, no code from text, no home of root, no package index but the one that is set up.
+    """No file uses a shell, code from text, root's home or another package index.
 
     One file runs code from text, for that is what a lesson's block is, and one holds the command
     with which a worker's Python runs the program that it is sent.
@@ -758,7 +758,7 @@ def test_no_stray_package_would_land_in_site_packages() -> None:
 
 
 def long_test_names(folder: Path) -> list[str]:
-    """Return the names of tests that have more than eight words, or stand twice in their file."""
+    """Return the test names of more than eight words, and those used twice in their file."""
     found = []
     for path in folder.rglob("test_*.py"):
         names = re.findall(r"^ *(?:async )?def (test_\w+)\(", path.read_text("utf-8"), re.MULTILINE)
@@ -767,12 +767,12 @@ def long_test_names(folder: Path) -> list[str]:
 
 
 def test_names_of_tests_are_short() -> None:
-    """A name says the case and the outcome, and each is found once in its file."""
+    """A test's name has at most eight words, and is used once in its file."""
     assert [] == long_test_names(TESTS)
 
 
 def test_rule_of_test_names_can_fail(tmp_path: Path) -> None:
-    """A long name and one that stands twice are found."""
+    """The rule of test names finds a long name and one that is used twice."""
     long = "test_one_two_three_four_five_six_seven_eight_nine"
     code = f"def {long}(): ...\ndef test_a(): ...\nasync def test_a(): ...\ndef test_b(): ...\n"
     (tmp_path / "test_a.py").write_text(code)

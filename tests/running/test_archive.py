@@ -1,4 +1,4 @@
-"""The probe's archive is what its sources say, whichever Python reads it and whatever was kept."""
+"""The probe's archive matches its sources, for every Python and every cached file."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def test_unchanged_archive_is_built_once(tmp_path: Path, monkeypatch: pytest.Mon
 
 
 def test_a_changed_check_is_in_the_next_archive(tmp_path: Path) -> None:
-    """Also where its size and its time are the same."""
+    """A changed check is in the next archive, even with the same size and time."""
     checks = lay_out(tmp_path / "checks", "old")
     probe_archive.build_probe_archive(tmp_path / "probe.pyz", checks)
     before = (checks / "host/sample.py").stat()
@@ -158,7 +158,7 @@ def test_archive_is_rebuilt_without_state_folder(
 
 
 def test_broken_check_is_archived_unchanged(tmp_path: Path) -> None:
-    """Whoever imports it is told, by the Python under test."""
+    """A check with a syntax error is archived unchanged, so that the tested Python reports it."""
     checks = lay_out(tmp_path / "checks")
     (checks / "host/broken.py").write_text("def run(:\n")
     with zipfile.ZipFile(

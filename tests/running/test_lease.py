@@ -1,4 +1,4 @@
-"""One lease on a machine: who holds it is said, and it ends with its holder."""
+"""One lease on a machine: its holder is named, and it ends with its holder."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def test_lease_is_refused_without_file_locks(kind: str, monkeypatch: pytest.Monk
 
 
 def test_lease_names_kind_of_accelerator(tmp_path: Path) -> None:
-    """Beside a GPU and no TPU, nobody is told that a TPU is held."""
+    """On a machine with a GPU and no TPU, the lease names the GPU."""
     (tmp_path / "dev").mkdir()
     (tmp_path / "dev/nvidia0").touch()
     machine = Machine(tmp_path)

@@ -23,7 +23,7 @@ REPORT = (
 
 
 def run(*command: str, stdin: bytes = b"", expected: int = 0) -> subprocess.CompletedProcess[bytes]:
-    """Run a command through it, in pipes; what it saw is in `seen`."""
+    """Run a command through the passthrough, in pipes; `seen` has what it observed."""
     done = subprocess.run(
         [sys.executable, str(PATH), *command], input=stdin, capture_output=True, check=False
     )
@@ -37,7 +37,7 @@ def python(code: str) -> tuple[str, ...]:
 
 
 def test_streams_stay_apart_and_untouched() -> None:
-    """Each byte of each stream, in a pipe as in a pipe."""
+    """Both streams stay separate, and keep every byte."""
     code = (
         "import sys; data = sys.stdin.buffer.read();"
         "sys.stdout.buffer.write(data); sys.stderr.buffer.write(data[::-1])"
@@ -105,7 +105,7 @@ sys.exit(40 + len(got))
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT, signal.SIGUSR1])
 def test_a_signal_is_handed_on_once(number: signal.Signals) -> None:
-    """The command decides what it does with it, and it is told one time."""
+    """A signal is forwarded once, and the command decides what it does."""
     with subprocess.Popen(
         [sys.executable, str(PATH), *python(COUNTS), str(int(number))],
         stdout=subprocess.PIPE,

@@ -39,7 +39,7 @@ def test_short_log_is_kept_unchanged(tmp_path: Path) -> None:
 
 
 def test_flood_keeps_first_and_last_part(tmp_path: Path) -> None:
-    """The file says how many bytes are missing between them."""
+    """A flood of output keeps its first and last part, with the number of missing bytes."""
     log = CappedLog(tmp_path / "log")
     log.write(b"first\n")
     for _ in range(20):
@@ -64,7 +64,7 @@ TOKEN = b"hf_Zq7AbCdEfGhIjKlMnOpQrSt"
 @pytest.mark.parametrize("fill", [b"x ", b"xy\n"], ids=["one line", "lines"])
 @pytest.mark.parametrize("size", [LOG_HEAD_BYTES, RECENT_BYTES], ids=["first", "last"])
 def test_half_secret_at_log_cut_is_dropped(tmp_path: Path, size: int, fill: bytes, at: int) -> None:
-    """Neither in the file nor in what is remembered; the whole of it is known by its shape."""
+    """Half a secret at the cut of a log is dropped, in the file and in memory."""
     is_first = size == LOG_HEAD_BYTES
     beside = (fill * size)[: size + at if is_first else size - len(TOKEN) - at]
     others = (fill * LOG_HEAD_BYTES * 2)[: 2 * LOG_HEAD_BYTES]
@@ -87,7 +87,7 @@ def test_a_signal_without_a_name_has_its_number() -> None:
 
 @pytest.mark.skipif(sys.platform != "linux", reason="/proc says that a process is a zombie")
 def test_unreaped_process_counts_as_ended() -> None:
-    """In a container whose first process reaps nobody it would be told of for ever."""
+    """A process that is never reaped, as in some containers, counts as ended."""
     with subprocess.Popen(["true"]) as process:
         stat = Path(f"/proc/{process.pid}/stat")
         until(lambda: " Z " in stat.read_text(), "a zombie")
@@ -138,7 +138,7 @@ def test_machine_daemon_survives_without_open_files_of_ours(
 
 
 def test_fed_command_reads_what_it_is_given(tmp_path: Path) -> None:
-    """Its stdin ends when it is closed here, and a command that does not read blocks nobody."""
+    """A fed command reads its input to the end, and one that doesn't read blocks nobody."""
     log = CappedLog(tmp_path / "log")
     probe = Probe(
         Path(sys.executable),

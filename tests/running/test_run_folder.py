@@ -32,7 +32,7 @@ def run_check(name: str) -> None:
 
 @pytest.mark.parametrize("name", ["passes", "warns", "floods"])
 def test_successful_run_leaves_no_file(name: str, home: Path) -> None:
-    """No log, no probe and nothing that was compiled."""
+    """A successful run leaves no log, no probe and no compiled file."""
     run_check(name)
 
     left = [name for name in everything_below(home) if not name.startswith("state/cache/")]
@@ -84,7 +84,7 @@ def test_kept_log_has_no_secret() -> None:
 
 
 def test_only_the_last_logs_are_kept() -> None:
-    """They do not pile up."""
+    """Only the logs of the last failed runs are kept."""
     for _ in range(run_folder.MOST_FAILED_RUNS + 3):
         folder = run_folder.make_run_folder()
         (folder / "probe-0.log").write_text("x")
@@ -94,7 +94,7 @@ def test_only_the_last_logs_are_kept() -> None:
 
 
 def test_folder_of_killed_run_is_removed_by_next(home: Path) -> None:
-    """Also one of this moment, but not the folder of a run that goes on."""
+    """The next run removes the folder of a killed run, but not that of a running one."""
     runs = home / "state/runs"
     for name in ("killed", "locked", "young"):
         (runs / name).mkdir(parents=True)
@@ -137,7 +137,7 @@ def test_concurrent_runs_keep_folders_of_each_other(home: Path) -> None:
 def test_temporary_files_are_removed_and_have_short_paths(
     letters: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The sockets of `multiprocessing` fit in; a link tells where they are if not in the folder."""
+    """Temporary files are removed, and their paths are short enough for sockets."""
     monkeypatch.setenv("TPUSTARTER_HOME", str(tmp_path / ("s" * letters)))
     folder = run_folder.make_run_folder()
     place = run_folder.make_temporary_folder(folder)

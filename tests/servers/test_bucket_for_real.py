@@ -60,7 +60,7 @@ def copy(tmp_path: Path) -> Iterator[Guest]:
 
 
 def run(machine: Guest, line: str) -> tuple[int, str]:
-    """Run a line as a user whose home is /home/alice; returns the exit code and what it said."""
+    """Run a line as a user whose home is /home/alice; return the exit code and the output."""
     state = "TPUSTARTER_HOME=/var/lib/state HOME=/home/alice COLUMNS=200"
     done = machine.run(f"cd /home/alice; export {state}; {line}")
     return done.returncode, done.stdout
@@ -108,7 +108,7 @@ def test_missing_permission_is_named_and_run_continues_later(copy: Guest) -> Non
 
 
 def test_file_in_use_keeps_mount(copy: Guest) -> None:
-    """Undo fails there and says why, and the next one does what is left."""
+    """While a file is in use undo fails with the reason, and the next undo continues."""
     assert 0 == run(copy, f"{SETUP} --yes --root")[0]
     holding = "sleep 60 >/mnt/my-data-1234/held & echo $! >/held"
     assert 0 == run(copy, holding)[0]

@@ -70,7 +70,7 @@ def copy(tmp_path: Path) -> Iterator[Guest]:
 
 
 def run(machine: Guest, line: str) -> tuple[int, str]:
-    """Run a line as a user whose home is /home/alice; returns the exit code and what it said."""
+    """Run a line as a user whose home is /home/alice; return the exit code and the output."""
     state = "TPUSTARTER_HOME=/home/alice/.state HOME=/home/alice COLUMNS=200"
     done = machine.run(f"cd /home/alice; export {state}; {line}", timeout_s=300)
     if "Temporary failure resolving" in done.stdout or "Unable to locate package" in done.stdout:

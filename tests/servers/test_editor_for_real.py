@@ -63,7 +63,7 @@ def environment(home: Path) -> dict[str, str]:
 
 
 def listing(home: Path) -> list[str]:
-    """Return every package with its state, and every file of the home with what it says."""
+    """Return every package with its state, and every file of the home with its content."""
     found = subprocess.run(
         ["dpkg-query", "-W", "-f", "${db:Status-Abbrev} ${Package}\n"],
         capture_output=True,
@@ -83,7 +83,7 @@ def states(home: Path) -> dict[str, str]:
 
 
 def test_killed_setup_continues_and_undo_restores_all(home: Path) -> None:
-    """The first run is killed while apt-get works; what is left at the end is what was before."""
+    """After a kill during apt-get, the next run continues and undo restores everything."""
     before = listing(home)
     with subprocess.Popen(
         command("--yes", "--root"), stdout=subprocess.PIPE, text=True, env=environment(home)

@@ -93,7 +93,7 @@ def states(home: Path) -> list[str]:
 
 
 def test_server_is_proved_by_browser_requests(made: Path) -> None:
-    """Every claim is told as it held, whatever is in the user's own configuration."""
+    """Every claim about the server holds, whatever the user's own configuration contains."""
     said = " ".join((made / "said").read_text().replace("|", "").split())
 
     for claim in (
@@ -115,7 +115,7 @@ def test_server_is_proved_by_browser_requests(made: Path) -> None:
 
 
 def test_second_run_changes_nothing(made: Path) -> None:
-    """Not a file is another one, and nothing is started."""
+    """A second run changes no file and starts nothing."""
     before = {path: path.lstat().st_mtime_ns for path in (made / "tpu-jupyter").rglob("*")}
     done = tpustarter(made, "setup", "jupyter", "--yes")
 
@@ -245,7 +245,7 @@ def first_cell(lesson: str) -> str:
 def run_cells(
     codes: list[str], python: Path, folder: Path, env: dict[str, str]
 ) -> list[tuple[str, list[dict[str, str]]]]:
-    """Run cells in a kernel of this Python; return what the saved notebook has of each.
+    """Run cells in a kernel of this Python; return each cell's output in the saved notebook.
 
     That is the text that its processes wrote, and the forms of each result, by MIME type.
     """

@@ -82,14 +82,14 @@ def client(machines: tuple[Guest, Guest], server: Guest) -> Iterator[Guest]:
 
 
 def tpustarter(guest: Guest, words: str) -> tuple[int, str]:
-    """Run `tpustarter setup` in a guest; returns its exit code and what it said."""
+    """Run `tpustarter setup` in a guest; return its exit code and output."""
     line = f"cd {shlex.quote(os.getcwd())} && {sys.executable} -m tpustarter setup {words}"  # noqa: PTH109
     ended = guest.run(line)
     return ended.returncode, ended.stdout
 
 
 def done(guest: Guest, line: str) -> str:
-    """Run a line that has to end well; returns what it said."""
+    """Run a line that must succeed; return its output."""
     ended = guest.run(line)
     assert 0 == ended.returncode, ended.stdout
     return ended.stdout
@@ -175,7 +175,7 @@ def test_killed_setup_continues_and_can_be_undone(server: Guest) -> None:
 
 
 def test_missing_server_fails_soon_and_machine_boots(client: Guest) -> None:
-    """Nothing goes on in the background, and nothing at the start waits for the mount."""
+    """A missing server fails soon, leaves no process, and doesn't delay the machine's start."""
     before = done(client, LISTING)
     code, said = tpustarter(client, "nfs-client --set server=10.77.0.9 --yes --root")
     generate = "/lib/systemd/system-generators/systemd-fstab-generator . . ."
@@ -199,7 +199,7 @@ def test_missing_server_fails_soon_and_machine_boots(client: Guest) -> None:
 )
 @pytest.mark.parametrize("words", [f"nfs-server {SUBNET}", f"nfs-client {OF_SERVER}"])
 def test_kernel_without_nfs_gets_plan_with_reason(words: str) -> None:
-    """No step is run, so no package is installed for nothing."""
+    """A kernel without NFS gets a plan with the reason, and no step is run."""
     command = [sys.executable, "-m", "tpustarter", "setup", *words.split(), "--yes", "--root"]
     before = Path("/etc/fstab").exists(), Path("/etc/exports").exists(), sorted(os.listdir("/srv"))  # noqa: PTH208
     ended = subprocess.run(command, capture_output=True, text=True, timeout=HANG_S, check=False)

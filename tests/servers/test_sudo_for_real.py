@@ -1,4 +1,4 @@
-"""Steps that the real sudo makes root: each ends with its run, and only what it set up stays."""
+"""Steps that the real sudo runs as root: each ends with its run, and only its changes remain."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def put(machine: Guest, path: str, text: str) -> None:
 
 
 def as_alice(machine: Guest, line: str) -> tuple[int, str]:
-    """Run a line as her; returns the exit code and what it said."""
+    """Run a line as alice; return the exit code and the output."""
     variables = "cd; export TPUSTARTER_HOME=/home/alice/.state COLUMNS=200 LC_ALL=C.UTF-8"
     done = machine.run(f"su alice -c {shlex.quote(f'{variables}; {line}')}")
     return done.returncode, done.stdout
@@ -92,7 +92,7 @@ def as_alice(machine: Guest, line: str) -> tuple[int, str]:
 def test_processes_of_root_step_end_with_run(
     number: str, whom: str, code: int, defaults: str, copy: Guest
 ) -> None:
-    """Its user may not signal it, whether sudo gives it a terminal of its own or not."""
+    """Processes of a root step end with the run, though their user may not signal them."""
     copy.run(f"echo 'Defaults {defaults}' >/etc/sudoers.d/terminal")
     put(copy, "/usr/local/bin/apt-get", f"#!/bin/sh\n{WORKING}")
     put(copy, "/usr/bin/heeding", HEEDING)
@@ -110,7 +110,7 @@ def test_processes_of_root_step_end_with_run(
 
 
 def test_process_that_ignores_signals_is_named(copy: Guest) -> None:
-    """As apt is, which finishes the packages that it has begun to unpack."""
+    """A process that ignores signals, as apt does while unpacking, is named."""
     put(copy, "/usr/local/bin/apt-get", f"#!/bin/sh\ntrap '' HUP INT TERM\n{WORKING}")
     put(copy, "/usr/bin/heeding", HEEDING)
     lines = (

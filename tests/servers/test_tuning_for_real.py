@@ -69,7 +69,7 @@ def _put_back() -> object:
 
 
 def test_tuning_is_applied_once_and_undone() -> None:
-    """The kernel and the files say so, a second run changes nothing, and undo leaves no trace."""
+    """Tuning is applied once, a second run changes nothing, and undo leaves no trace."""
     before = listing()
     blocked = {name for name, one in states().items() if one == "blocked"}
     assert blocked <= {"after-restart", "locked-memory"}  # what a container may keep from root
@@ -124,7 +124,7 @@ def lines_of(step_id: str) -> str:
     reason="The program that reads the file at each start of the machine is not installed here.",
 )
 def test_boot_file_is_applied_by_systemd(tmp_path: Path) -> None:
-    """The program that systemd starts then sets huge pages to what the file says."""
+    """The boot file that systemd applies starts a program that sets huge pages."""
     file = tmp_path / "tpustarter.conf"
     file.write_text(lines_of("after-restart"))
     assert "[madvise]" in Path(HUGE_PAGES).read_text()
@@ -183,7 +183,7 @@ def test_huge_pages_survive_restart_until_undo(tmp_path: Path) -> None:
     reason="A login with su does not read the limits here.",
 )
 def test_next_login_applies_limits_file() -> None:
-    """One of the same form: with a lower limit, which may be set everywhere."""
+    """The next login applies a limits file of the same form, here with a lower limit."""
     (line,) = lines_of("locked-memory").splitlines()
     lower = "4096"
     path = Path(FILES[1]).with_name("tpustarter-test.conf")

@@ -55,7 +55,7 @@ window.WebSocket = class extends Before {
 
 
 def test_newcomer_reads_lesson_and_runs_block_by_keys() -> None:
-    """From the address to a result: by keys alone, and no other host is asked for anything."""
+    """A newcomer gets from the address to a result by keys, and no other host is contacted."""
 
     async def body(server: Server, page: Page) -> None:
         await page.do("Page.enable")
@@ -107,7 +107,7 @@ def stranger(target: str) -> Iterator[str]:
 
 
 def test_foreign_page_does_not_open_tutor() -> None:
-    """Also in the browser that has the cookie, and from this machine's own address."""
+    """A foreign page can't open the tutor, even with the cookie or from this machine."""
 
     async def body(server: Server, page: Page) -> None:
         await page.open(server.url)

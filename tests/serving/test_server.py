@@ -94,7 +94,7 @@ async def status(client: aiohttp.ClientSession, url: str, **headers: str) -> tup
 
 
 def test_missing_token_gets_no_page() -> None:
-    """Neither the page nor what belongs to it; with it, the token leaves the address."""
+    """Without the token no page is served; with it, the token is removed from the address."""
 
     async def body(server: Server, client: aiohttp.ClientSession) -> None:
         for path in ("/", "/?token=wrong", "/ws", "/static/js/textual.js", "/focus.js"):
@@ -134,7 +134,7 @@ def test_non_text_bytes_are_wrong_token(path: str, cookie: str) -> None:
 
 
 def test_another_name_for_this_machine_is_refused() -> None:
-    """A page of a stranger can make its own name point here; the browser then says that name."""
+    """Another name for this machine is refused, because a foreign page can use DNS for that."""
 
     async def body(server: Server, client: aiohttp.ClientSession) -> None:
         code, text = await status(client, server.url, Host=f"evil.example:{server.port}")
@@ -168,7 +168,7 @@ def test_loopback_names_are_recognised(host: str, is_loopback: bool) -> None:
 
 
 def test_a_page_of_another_server_starts_no_app() -> None:
-    """Not even with the cookie, which a browser sends to every port; ours starts one."""
+    """Another server's page starts no app, even with the cookie, but ours does."""
 
     async def body(server: Server, client: aiohttp.ClientSession) -> None:
         await status(client, server.url)
@@ -235,7 +235,7 @@ def test_taken_port_is_one_error() -> None:
 
 
 def test_window_has_drawable_size() -> None:
-    """Whatever it says."""
+    """A window's size is limited to what can be drawn, whatever it requests."""
     assert (120, 40) == limit_terminal_size(120, 40)
     assert (500, 200) == limit_terminal_size(10**9, 10**9)
     assert (1, 1) == limit_terminal_size(-5, "80")
@@ -252,7 +252,7 @@ MALFORMED = {
 
 
 def test_app_that_does_not_exit_is_killed(monkeypatch: pytest.MonkeyPatch) -> None:
-    """One that ignores the request to exit would outlive its window."""
+    """An app that ignores the request to exit is killed."""
     monkeypatch.setattr(app_window, "END_S", 0.1)
     names = ("write_bytes", "write_str", "close", "download_manager")
 
@@ -269,7 +269,7 @@ def test_app_that_does_not_exit_is_killed(monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def test_malformed_request_gets_only_answer(tmp_path: Path) -> None:
-    """Nothing is printed for it, however many come."""
+    """A malformed request gets an answer, and nothing is logged."""
 
     async def whole() -> None:
         with (tmp_path / "stderr").open("w") as stderr:

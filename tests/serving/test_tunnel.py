@@ -22,7 +22,7 @@ def commands(root: Path, env: Mapping[str, str]) -> list[str]:
 
 
 def test_local_browser_needs_no_tunnel(tmp_path: Path) -> None:
-    """Nobody came by ssh."""
+    """A browser on the same machine needs no tunnel."""
     assert [] == commands(tmp_path, {})
 
 
@@ -33,7 +33,7 @@ def test_machine_reached_by_ssh_keeps_that_address(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("connection", ["", "10.0.0.9", "a b c d", "1 2 $(reboot) 4"])
 def test_invalid_connection_gives_no_command(tmp_path: Path, connection: str) -> None:
-    """Nothing that is printed to be pasted comes from a variable as it stands."""
+    """An invalid SSH_CONNECTION gives no command, because commands are pasted."""
     assert [] == commands(tmp_path, {"SSH_CONNECTION": connection})
 
 
@@ -66,7 +66,7 @@ def test_a_machine_of_compute_engine_is_another_command(tmp_path: Path) -> None:
 def test_missing_answer_leaves_name_as_placeholder(
     tmp_path: Path, mode: fake_metadata.Mode
 ) -> None:
-    """Within a second, and nothing that a stranger says is printed."""
+    """If the metadata server doesn't answer, the command has placeholders for the name and zone."""
     with fake_metadata.serve(NAMED, mode) as address:
         first, *_ = commands(tmp_path, {"GCE_METADATA_HOST": address})
 

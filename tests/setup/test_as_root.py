@@ -15,7 +15,7 @@ from tpustarter.setup.machine.machine_setup import MachineSetup
 
 
 def test_only_shown_commands_run_as_root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """One that has become another since is not run, and says so; the others are."""
+    """Only commands that were shown run as root; one that has changed since is blocked."""
     here = as_user(tmp_path, monkeypatch)
     steps = [
         {"id": name, "look": {"file": f"~/{name}", "text": "x"}, "needs": ["root"]}
@@ -60,7 +60,7 @@ def test_sudo_with_password_gives_command_for_terminal(
 def test_root_step_under_sudo_runs_directly(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Nobody asks sudo again; what needs no root is run as the one who called it."""
+    """Under sudo a root step runs directly, and the others run as the caller."""
     if os.geteuid() != 0 or not readable_by_nobody():
         pytest.skip("This needs root, and a Python and a checkout that an ordinary user may read.")
     nobody = pwd.getpwnam("nobody")

@@ -1,4 +1,4 @@
-"""The profiles `docker` and `gcs`: what is seen of a machine, and what each step would run."""
+"""The profiles `docker` and `gcs`: the state that they see, and the commands of each step."""
 
 from __future__ import annotations
 
@@ -124,7 +124,7 @@ def test_registry_entry_is_added_and_removed(
 
 @pytest.mark.parametrize("text", ["[]", "{", '{"credHelpers": "x"}'])
 def test_a_broken_configuration_of_docker_is_left_alone(text: str, tmp_path: Path) -> None:
-    """The step says which file it is."""
+    """A broken configuration of Docker isn't changed, and the step names its file."""
     here = machine(tmp_path, {f"/home/alice/{CONFIG}": text})
     seen = RegistryStep(here, HOST, "/home/alice").read_state()
 
@@ -132,7 +132,7 @@ def test_a_broken_configuration_of_docker_is_left_alone(text: str, tmp_path: Pat
 
 
 def test_missing_gcloud_means_no_login(tmp_path: Path) -> None:
-    """The step says so."""
+    """Without gcloud there is no login, and the step says so."""
     here = replace(machine(tmp_path), env={"PATH": str(tmp_path / "tools")})
 
     assert "there is no `gcloud` here" == RegistryStep(here, HOST, "/home/alice").read_state().note
@@ -192,7 +192,7 @@ def test_invalid_bucket_name_is_refused(bucket: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("options", ["nofail", "implicit_dirs,nofail", "a b", "a,,b", "a=$(id)"])
 def test_option_that_breaks_mount_is_refused(options: str, tmp_path: Path) -> None:
-    """Before it stands in /etc/fstab, where the next start of the machine would find it."""
+    """An option that would break the mount is refused before it gets into /etc/fstab."""
     told = {"bucket": "my-data", "options": options}
     with pytest.raises(Problem, match="options of Cloud Storage FUSE, parted by commas"):
         MachineSetup("gcs", machine=machine(tmp_path), told=told)

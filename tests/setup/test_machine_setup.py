@@ -1,4 +1,4 @@
-"""Set-up of the machine itself: what is seen, changed, remembered and put back; never as root."""
+"""Set-up of the machine itself: what it sees, changes, records and restores; never as root."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ CAPABILITIES = "CapEff:\t0000000000000000\nCapBnd:\t{}\nCapAmb:\t000000000000000
 def test_step_states_match_machine(
     step: str, files: dict[str, str], expected: str, tmp_path: Path
 ) -> None:
-    """A file of somebody else is left alone, and what is not done says why."""
+    """Step states match the machine: others' files stay, and an undone step has a note."""
     setup = MachineSetup("tuning", machine=machine(tmp_path, files))
     (found,) = [one for one in setup.steps if one.id == step]
 
@@ -77,7 +77,7 @@ def test_step_states_match_machine(
 
 
 def test_no_root_command_runs_without_permission(tmp_path: Path) -> None:
-    """Every step that is left says so, nothing is started, and there is nothing to undo."""
+    """Without permission no root command runs, and each of these steps has a note."""
     here = machine(tmp_path, {HUGE_PAGES: "always [madvise] never\n", f"{LOGS}/": ""})
     setup = MachineSetup("tuning", machine=here)
     before = [step.state for step in setup.steps]
@@ -98,7 +98,7 @@ BEFORE = {"empty": "", "ended": "set -g mouse on\n", "unended": "set -g mouse on
 
 @pytest.mark.parametrize("before", BEFORE.values(), ids=BEFORE)
 def test_lines_are_written_between_marks_once(before: str | None, tmp_path: Path) -> None:
-    """As the user, who is not asked for root; a second run has nothing to do."""
+    """Lines are written once between marks, as the user, and a second run changes nothing."""
     here = machine(tmp_path)
     path = home_file(here, ".tmux.conf")
     if before is not None:
@@ -120,7 +120,7 @@ def test_lines_are_written_between_marks_once(before: str | None, tmp_path: Path
 
 @pytest.mark.parametrize("before", BEFORE.values(), ids=BEFORE)
 def test_undo_restores_file_to_byte(before: str | None, tmp_path: Path) -> None:
-    """To the byte, and one that was not there goes."""
+    """Undo restores a file to the byte, or removes one that didn't exist."""
     here = machine(tmp_path)
     path = home_file(here, ".zshrc")
     if before is not None:
@@ -149,7 +149,7 @@ def test_undo_keeps_text_added_around_our_lines(tmp_path: Path) -> None:
 def test_older_lines_are_replaced_and_damaged_marks_kept(
     tmp_path: Path,
 ) -> None:
-    """An older set-up wrote them; where a mark is missing nobody knows what is ours."""
+    """Lines of an older set-up are replaced, but a file with a damaged mark isn't changed."""
     here = machine(tmp_path)
     path = home_file(here, ".zshrc")
     begin, end = marked_lines.format_marks("tuning zsh")
@@ -165,7 +165,7 @@ def test_older_lines_are_replaced_and_damaged_marks_kept(
 
 
 def test_created_file_is_removed_only_if_unchanged(tmp_path: Path) -> None:
-    """Whoever changed it since keeps it, and undo says so."""
+    """Undo removes a created file only if it is unchanged, or else fails."""
     here = machine(tmp_path, {"/etc/tpu/": ""})
     look = {"file": "/etc/tpu/a.conf", "text": "one\ntwo"}
     lessons = declare(tmp_path, {"id": "a", "look": look})
@@ -201,7 +201,7 @@ def test_undo_removes_exactly_the_packages_that_came(tmp_path: Path) -> None:
 
 
 def test_package_needed_by_another_stays(tmp_path: Path) -> None:
-    """Not what was asked for by name: dpkg refuses to remove that, and says why."""
+    """A package that another one needs isn't removed by undo."""
     here = with_apt(tmp_path, "bash")
     lessons = declare(tmp_path, {"id": "tmux", "look": {"package": "tmux"}})
     run(MachineSetup("tuning", machine=here, lessons=lessons))
@@ -218,7 +218,7 @@ def test_package_needed_by_another_stays(tmp_path: Path) -> None:
 
 
 def test_half_installed_package_is_completed_first(tmp_path: Path) -> None:
-    """As dpkg asks for after it was killed."""
+    """A half-installed package is first completed by `dpkg --configure`."""
     here = with_apt(tmp_path, "bash")
     status = here.root / STATUS.lstrip("/")
     lessons = declare(tmp_path, {"id": "tmux", "look": {"package": "tmux"}})
@@ -239,7 +239,7 @@ def test_half_installed_package_is_completed_first(tmp_path: Path) -> None:
 
 
 def test_failed_step_stops_only_dependent_steps(tmp_path: Path) -> None:
-    """The next run does the rest; what failed changed nothing, so undo leaves it alone."""
+    """A failed step stops only the steps after it; the next run continues, and undo skips it."""
     here = with_apt(tmp_path, "bash")
     (here.root / "fails").touch()
     lessons = declare(
@@ -305,7 +305,7 @@ MOUNT: dict[str, Any] = {
 
 
 def test_missing_value_is_requested(tmp_path: Path) -> None:
-    """The plan shows where it stands; a run refuses, and says what to type."""
+    """A missing value is shown in the plan, and a run is refused with the option to type."""
     here = machine(tmp_path)
     lessons = declare(tmp_path, MOUNT, values=VALUES)
     setup = MachineSetup("tuning", machine=here, lessons=lessons)
@@ -343,7 +343,7 @@ def test_invalid_value_is_refused(told: dict[str, str], said: str, tmp_path: Pat
 
 
 def test_values_are_remembered_until_undo(tmp_path: Path) -> None:
-    """The next run and undo need not be told again, and another value waits for undo."""
+    """Values are remembered until undo, and a different value has to wait for it."""
     here = machine(tmp_path)
     lessons = declare(tmp_path, MOUNT, values=VALUES)
     path = home_file(here, ".mounts")
@@ -361,7 +361,7 @@ def test_values_are_remembered_until_undo(tmp_path: Path) -> None:
 
 
 def test_value_never_becomes_part_of_script(tmp_path: Path) -> None:
-    """A header that would do that is broken; as an argument of the script it is what was typed."""
+    """A value never becomes part of a script, but is passed as its argument."""
     here = machine(tmp_path)
     values = {"name": {"meaning": "a name", "matches": ".*"}}
     look = {"file": "~/made", "text": "x"}
@@ -435,7 +435,7 @@ def test_only_selected_steps_and_their_prerequisites_run(tmp_path: Path) -> None
 
 
 def test_non_empty_folder_stays(tmp_path: Path) -> None:
-    """Its parents as well, and undo is done all the same."""
+    """A folder that isn't empty is kept with its parents, and undo still succeeds."""
     here = machine(tmp_path)
     lessons = declare(tmp_path, {"id": "folder", "look": {"folder": "~/a/b"}})
     run(MachineSetup("tuning", machine=here, lessons=lessons))
@@ -498,7 +498,7 @@ def test_kill_between_change_and_note_can_be_undone(tmp_path: Path) -> None:
     ],
 )
 def test_unreadable_record_stops_setup_and_undo(kind: str, tmp_path: Path) -> None:
-    """Else what set-up has changed would be remembered as what was there before."""
+    """A record that can't be read stops set-up and undo, so that no earlier state is lost."""
     here = with_apt(tmp_path, "bash")
     lessons = declare(
         tmp_path,
@@ -563,7 +563,7 @@ def test_stopped_run_and_undo_can_be_continued(tmp_path: Path) -> None:
 
 
 def test_run_without_root_skips_steps_after_root(tmp_path: Path) -> None:
-    """So nobody is offered a run of which nothing would come."""
+    """A run without root skips the steps that depend on root steps."""
     steps = [
         {"id": name, "look": {"file": f"~/{name}", "text": "x"}, "after": after, "needs": needs}
         for name, after, needs in (

@@ -54,7 +54,7 @@ def test_lessons_are_blocked_by_version(
 
 
 def test_missing_framework_comes_first(tmp_path: Path) -> None:
-    """Each framework has its own row, and what is to be set up precedes what is here."""
+    """A missing framework comes before installed ones, each as a row of its own."""
     needed = find_needed_setups([ANY, TORCH], pythons(tmp_path, jax="0.10.2"))
 
     assert ["pytorch-xla", "jax"] == [setup.profile.name for setup in needed]
@@ -69,7 +69,7 @@ def test_framework_of_most_lessons_comes_first(lessons: tuple[Lesson, ...], tmp_
 
 
 def test_missing_packages_come_with_their_command(tmp_path: Path) -> None:
-    """Only where the framework is here, and nothing else keeps the lesson from running."""
+    """Missing packages come with their command, if the lesson's framework is installed."""
     site = tmp_path / "lib/python3.12/site-packages"
     (site / "flax-0.12.0.dist-info").mkdir(parents=True)
     (site / "pip").mkdir()

@@ -1,4 +1,4 @@
-"""Folders shared over NFS: who may be let in, what is written, and what stands in the way."""
+"""Folders shared over NFS: permitted clients, written files, and obstacles."""
 
 from __future__ import annotations
 
@@ -55,13 +55,13 @@ ETAB = "/srv/share\t10.128.0.0/20(rw,sync)\n"
     ],
 )
 def test_a_folder_is_never_shared_with_the_world(clients: str, tmp_path: Path) -> None:
-    """Nor with a subnet that has a public address, nor with what reads like something else."""
+    """A folder is shared only with a private subnet, in valid form."""
     with pytest.raises(Problem, match=re.escape(f"clients is `{clients}`, expected a private")):
         MachineSetup("nfs-server", machine=machine(tmp_path), told={"clients": clients})
 
 
 def test_missing_subnet_shares_nothing(tmp_path: Path) -> None:
-    """There is no default: it is asked for."""
+    """Without a subnet nothing is shared, and the value is requested."""
     setup = MachineSetup("nfs-server", machine=machine(tmp_path, MODULES), root=True)
     with pytest.raises(Problem, match="clients: the subnet") as problem:
         setup.run()
@@ -70,7 +70,7 @@ def test_missing_subnet_shares_nothing(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("clients", ["10.128.0.0/20", "172.16.0.0/12", "192.168.7.0/24"])
 def test_the_line_lets_one_private_subnet_in(clients: str, tmp_path: Path) -> None:
-    """As what is written, with root of a client as nobody."""
+    """The line lets one private subnet in, with a client's root mapped to nobody."""
     setup = MachineSetup("nfs-server", machine=machine(tmp_path), told={"clients": clients})
     (step,) = [one for one in setup.steps if one.id == "export"]
 
@@ -127,7 +127,7 @@ def test_obstacles_are_found_without_changing_machine(
 
 
 def test_step_after_impossible_step_is_impossible(tmp_path: Path) -> None:
-    """So a plan does not offer what would not run."""
+    """A step after an impossible step is impossible, so the plan doesn't offer it."""
     here = machine(tmp_path, KERNEL)
     setup = MachineSetup("nfs-client", machine=here, told={"server": "10.0.0.2"}, root=True)
 
@@ -148,7 +148,7 @@ def test_step_after_impossible_step_is_impossible(tmp_path: Path) -> None:
 def test_a_server_that_shares_other_folders_stays(
     exports: str | None, is_removed: bool, tmp_path: Path
 ) -> None:
-    """To purge the package would delete the list in which somebody named them."""
+    """A server that shares other folders isn't purged, because that would delete their list."""
     path = tmp_path / "exports"
     if exports is not None:
         path.write_text(exports)

@@ -104,7 +104,7 @@ def test_missing_python_is_blocked_with_commands(tmp_path: Path) -> None:
 
 
 def test_pyenv_and_uv_pythons_are_found_without_shims(tmp_path: Path) -> None:
-    """A shim leads nowhere unless pyenv says so; the versions behind it are real."""
+    """Pythons of pyenv and uv are found as real versions, not as shims."""
     shims, versions = tmp_path / ".pyenv/shims", tmp_path / ".pyenv/versions"
     for path in (
         shims,
@@ -156,7 +156,7 @@ def test_a_run_makes_proves_and_remembers_an_environment(
 
 
 def test_only_tpu_proves_environment_on_tpu_machine(tmp_path: Path) -> None:
-    """JAX on the chips is proof; JAX on the CPU beside them is a failure that says why."""
+    """On a TPU machine only JAX on the TPU is a proof; on the CPU it fails with the reason."""
     chips = {
         "generation": "v6e",
         "chips": 8,
@@ -177,7 +177,7 @@ def test_only_tpu_proves_environment_on_tpu_machine(tmp_path: Path) -> None:
 
 
 def test_a_busy_tpu_blocks_the_proof_alone(tmp_path: Path) -> None:
-    """Somebody else's job is named; what was installed stays, and is not remembered as proved."""
+    """A TPU in use blocks the proof alone: the job is named, and what was installed stays."""
     holder = {"pid": 4242, "command": "python train.py"}
     tools = {"uv": True, "libtpu": "0.0.50.1", "kind": "TPU v6 lite", "count": 8}
     setup = make(tmp_path, tools=tools, generation="v6e", chips=8, holder=holder)
@@ -218,7 +218,7 @@ def test_a_busy_tpu_blocks_the_proof_alone(tmp_path: Path) -> None:
 def test_failing_step_is_explained_by_its_last_lines(
     verb: str, does: dict[str, Any], hint: str, tmp_path: Path
 ) -> None:
-    """One failed step, its last words, what to do; after that a run goes on from there."""
+    """A failing step is explained by its last lines and a hint."""
     setup = make(tmp_path, tools={"uv": True, "python": verb == "venv"})
     behave(tmp_path / "tools", **{verb: does})
     ended = run(setup)[-1]
@@ -288,7 +288,7 @@ def test_stop_ends_command_and_later_run_continues(tmp_path: Path) -> None:
 def test_stop_before_command_and_failure_after_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Neither is a failure, and both say the same, whatever the step came to."""
+    """A stop before the command and a failure after it leave the step to do, with one note."""
     setup, broken = make(tmp_path, tools={"uv": True}), make(tmp_path, tools={"uv": True})
 
     def fail(*_: object) -> Iterator[StepOutput]:
@@ -401,7 +401,7 @@ def test_interrupted_undo_can_be_repeated(tmp_path: Path) -> None:
 
 
 def test_two_setups_do_not_run_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The second waits a moment, then says that another one runs."""
+    """If another set-up is running, the second one waits briefly and then says so."""
     monkeypatch.setattr(folders, "LOCK_WAIT_S", 0.2)
     setup = make(tmp_path, tools={"uv": True})
     with (
@@ -412,7 +412,7 @@ def test_two_setups_do_not_run_at_once(tmp_path: Path, monkeypatch: pytest.Monke
 
 
 def test_an_interrupted_installation_is_done_from_its_beginning(tmp_path: Path) -> None:
-    """A package that lacks files claims to be there: what was half installed is installed anew."""
+    """After an interrupted installation, half-installed packages are installed again."""
     setup = make(tmp_path, tools={"uv": True})
     behave(tmp_path / "tools", pip={"code": 1})
     run(setup)
@@ -432,7 +432,7 @@ def test_an_interrupted_installation_is_done_from_its_beginning(tmp_path: Path) 
 
 
 def test_user_files_survive_environment_without_python(tmp_path: Path) -> None:
-    """Its Python removed: said and made anew, and not while there is something that is not ours."""
+    """An environment without its Python is remade, unless it has the user's files."""
     setup = make(tmp_path, tools={"uv": True})
     run(setup)
     (setup.folder / "bin/python").unlink()
@@ -449,7 +449,7 @@ def test_user_files_survive_environment_without_python(tmp_path: Path) -> None:
 
 
 def test_undo_needs_no_space_on_the_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A full disk is what one undoes an installation for."""
+    """Undo needs no space on the disk, because a full disk is why people undo."""
     setup = make(tmp_path, tools={"uv": True})
     run(setup)
     real = os.fsync
@@ -534,7 +534,7 @@ def test_invalid_remembered_path_is_forgotten(tmp_path: Path) -> None:
 
 
 def test_unprintable_or_impossible_folder_name_is_refused(tmp_path: Path) -> None:
-    """A line break in a path breaks what activates it; a name may be too long for the disk."""
+    """A folder name that can't be printed, or is too long for the disk, is refused."""
     machine = make(tmp_path, tools={"uv": True}) and _MACHINES[tmp_path]
     with pytest.raises(Problem, match="cannot be shown"):
         EnvironmentSetup(machine=machine, folder=tmp_path / "a\nb", own=[])
@@ -555,7 +555,7 @@ def test_unwritable_lock_is_problem(tmp_path: Path) -> None:
 
 
 def test_silent_command_shows_progress(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A download may say nothing for minutes."""
+    """A command that prints nothing for minutes, such as a download, shows progress."""
     monkeypatch.setattr(supervised_command, "QUIET_S", 0.01)
     setup = make(tmp_path, tools={"uv": True})
     behave(tmp_path / "tools", pip={"sleep": 1})

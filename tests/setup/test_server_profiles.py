@@ -1,4 +1,4 @@
-"""Set-up of servers: what the plan shows, and when nothing is started on a TPU."""
+"""Set-up of servers: the plan, and the cases in which nothing is started on a TPU."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ SLICE = {
 def test_the_plan_shows_how_the_server_is_proved(
     machine: dict[str, Any], wheels: list[str], platform: str, tmp_path: Path
 ) -> None:
-    """The exact command: a program of ours, what it has to find, and a server that is closed."""
+    """The plan shows the server's proof: its exact command and what it must find."""
     setup = make(tmp_path, "jupyter", tools=TOOLS, **machine)
     _, _, install, prove, remember = setup.steps
     words = list(install.command)
@@ -59,7 +59,7 @@ def test_the_plan_shows_how_the_server_is_proved(
 def test_notebook_service_keeps_its_packages(
     env: dict[str, str], notes: int, tmp_path: Path
 ) -> None:
-    """Every command names the new folder, and the plan shows what the cells go on with."""
+    """A notebook service keeps its packages, as every command uses the new folder."""
     python = make_python(tmp_path / "kernel", jax="0.7.2")
     own = {**env, "PATH": f"{python.parent}:/usr/bin:/bin"}
     setup = make(tmp_path, "jupyter", tools=TOOLS, env=own)
@@ -80,7 +80,7 @@ def test_notebook_service_keeps_its_packages(
 def test_no_kernel_starts_on_unavailable_tpu(
     machine: dict[str, Any], said: str, tmp_path: Path
 ) -> None:
-    """In use, or one host of several: blocked, and what was installed stays."""
+    """On a TPU that isn't available no kernel starts, and what was installed stays."""
     setup = make(tmp_path, "jupyter", tools=TOOLS, generation="v6e", chips=8, **machine)
     ended = run(setup)[-1]
 
@@ -90,7 +90,7 @@ def test_no_kernel_starts_on_unavailable_tpu(
 
 
 def test_colab_is_only_page_allowed_by_server(tmp_path: Path) -> None:
-    """The page is in the command twice, for the server and for what proves it."""
+    """Colab's page is the only one that the server allows, and its proof checks that."""
     command = make(tmp_path, "colab", tools=TOOLS).steps[3].command
     page = "https://colab.research.google.com"
 
@@ -100,7 +100,7 @@ def test_colab_is_only_page_allowed_by_server(tmp_path: Path) -> None:
 
 
 def test_server_failing_at_start_shows_its_last_words(tmp_path: Path) -> None:
-    """The program ends with what it misses, and the environment is not remembered."""
+    """A server that fails at its start shows its last lines, and isn't remembered."""
     setup = make(tmp_path, "jupyter", tools={"uv": True})
     ended = run(setup)[-1]
 
@@ -133,7 +133,7 @@ def test_server_environment_runs_no_checks_or_lessons(tmp_path: Path) -> None:
 def test_kernel_without_tpu_has_devices_of_lesson(
     machine: dict[str, Any], count: dict[str, str], tmp_path: Path
 ) -> None:
-    """Eight, as many as most newcomers' TPUs have, unless the user has said how many."""
+    """A kernel without a TPU has eight devices, unless the user has set a number."""
     assert count == server_commands.virtual_devices(lay_out(tmp_path, **machine))
 
 

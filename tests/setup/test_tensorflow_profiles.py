@@ -1,4 +1,4 @@
-"""Set-up of TensorFlow and of Keras on JAX: what is installed where, and how it is proved."""
+"""Set-up of TensorFlow and of Keras on JAX: packages, folders and proofs."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ on_linux = pytest.mark.skipif(
 def test_plan_installs_matching_packages(
     profile: str, machine: dict[str, object], wheels: list[str], proof: str, tmp_path: Path
 ) -> None:
-    """Each package is an argument of its own, with and without uv; nothing is made yet."""
+    """The plan installs the matching packages, with and without uv."""
     setup = make(tmp_path, profile, tools={"uv": True, "python": True}, **machine)
     _, _, install, *written, prove, _ = setup.steps
     words = list(install.command)
@@ -59,7 +59,7 @@ def test_plan_installs_matching_packages(
 
 
 def test_tpu_without_tensorflow_downloads_nothing(tmp_path: Path) -> None:
-    """The plan stops at its first step, which names the road that is left; Keras's goes on."""
+    """A TPU without TensorFlow's package downloads nothing and names the alternative."""
     tools = {"uv": True, "python": True}
     [python, *rest] = make(tmp_path, "tensorflow", tools=tools, generation="tpu7x", chips=4).steps
     [keras, *_] = make(tmp_path, "keras").steps
@@ -72,7 +72,7 @@ def test_tpu_without_tensorflow_downloads_nothing(tmp_path: Path) -> None:
 
 
 def test_programs_of_the_environment_of_keras_take_jax(tmp_path: Path) -> None:
-    """One line is written where Python reads it as it starts; a value of one's own wins."""
+    """Programs of Keras's environment use JAX, unless KERAS_BACKEND says otherwise."""
     setup = make(tmp_path, "keras", tools={"python": True})
     planned = setup.steps[IDS.index("install") + 1]
     run(setup)

@@ -1,4 +1,4 @@
-"""Set-up of PyTorch/XLA and of TorchTPU: plans, which Python fits, and what is remembered."""
+"""Set-up of PyTorch/XLA and of TorchTPU: plans, Python versions, and what is remembered."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def test_framework_has_a_profile_of_known_size(framework: str) -> None:
 
 
 def test_python_without_wheel_is_named_before_download(tmp_path: Path) -> None:
-    """Blocked where nothing can fetch another one; with uv it is said, and one is fetched."""
+    """A Python without a wheel is named before the download; uv can install another one."""
     make(tmp_path, "pytorch-xla", tools={})
     tools = tmp_path / "tools"
     for version in ("3.9", "3.14"):
@@ -119,7 +119,7 @@ def test_each_library_accepts_pythons_of_its_wheels(
 
 
 def test_system_without_wheel_starts_nothing(tmp_path: Path) -> None:
-    """A Mac is told so by the plan, and not by pip."""
+    """A system without a wheel, such as a Mac, is blocked in the plan, and nothing starts."""
     profile = setup_profiles.PROFILES["torchtpu"]
     make(tmp_path, "torchtpu", tools={"uv": True, "python": True})
     found = environment_facts.collect_environment_facts(
@@ -134,7 +134,7 @@ def test_system_without_wheel_starts_nothing(tmp_path: Path) -> None:
 
 
 def test_each_environment_is_remembered_beside_the_others(tmp_path: Path) -> None:
-    """One for each framework; forgetting one leaves the others."""
+    """Environments are remembered by framework, and forgetting one keeps the others."""
     folders = {key: tmp_path / key for key in environments.KEYS}
     for key, folder in folders.items():
         make_python(folder)
@@ -191,7 +191,7 @@ def test_check_of_framework_runs_in_its_environment(request_: CheckRequest, tmp_
 
 
 def test_vllm_gets_the_only_python_it_can_have(tmp_path: Path) -> None:
-    """Its pins leave one Python, and the plan names the exact release and its sizes."""
+    """The plan for vLLM has the one Python that its pins allow, its release and its sizes."""
     setup = make(tmp_path, "vllm", tools={"uv": True})
     words = [*setup.steps[2].command]
 

@@ -1,4 +1,4 @@
-"""A stand-in for the probe that `probe.pyz slice` runs on a host, in a file of its own.
+"""A stand-in for the probe that `probe.pyz slice` runs on a host, in one file.
 
 It sends events, starts a child, and lives as long as its lifeline does. What else it does is
 written into the file, by the number of the host.

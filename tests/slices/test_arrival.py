@@ -57,7 +57,7 @@ def ignore(roster: Roster, seconds: float) -> tuple[int, ...]:
 
 
 def test_every_host_gets_the_answer() -> None:
-    """Also the one that came long before host 0 opened its port."""
+    """Every host gets the answer, even one that came before host 0 opened its port."""
     port, answers, failures = free_port(), list[Any](), list[ArrivalFailed]()
 
     def arrive() -> None:
@@ -76,7 +76,7 @@ def test_every_host_gets_the_answer() -> None:
 
 
 def test_error_on_host_0_ends_all_hosts() -> None:
-    """Such as for records of another version: host 0 closes its port once each has an answer."""
+    """An error on host 0 ends all hosts, once each of them has an answer."""
     port, answers = free_port(), list[Any]()
 
     def arrive() -> None:
@@ -206,7 +206,7 @@ def test_slow_peer_holds_no_port(sent: bytes, monkeypatch: pytest.MonkeyPatch) -
 
 @pytest.mark.parametrize("changes", [{"host": 2}, {"host": 0}, {"host": -1}, {"hosts": 3}])
 def test_stranger_is_refused_and_ends_no_wait(changes: dict[str, int]) -> None:
-    """Host 0 reports it, and goes on waiting for host 1."""
+    """A stranger is refused and reported, and host 0 keeps waiting for host 1."""
     port, refused, shown = free_port(), list[Any](), list[int]()
 
     def show(roster: Roster, seconds: float) -> tuple[int, ...]:

@@ -57,7 +57,7 @@ def test_hosts_that_are_alike_pass(tmp_path: Path) -> None:
 
 
 def test_missing_host_is_named(tmp_path: Path) -> None:
-    """The hosts that are there are described, and none waits longer than it was told to."""
+    """A missing host is named, the others are described, and none waits past its limit."""
     with started(tmp_path, [{}, None, {}], "jax.all_reduce") as hosts:
         report = hosts.report()
 
@@ -105,7 +105,7 @@ def test_version_or_setting_that_differs_is_named(host: int, different: Fields) 
 
 
 def test_hosts_that_differ_start_no_device(different: Fields) -> None:
-    """JAX would wait, or say something else."""
+    """Hosts that differ start no device, because JAX would hang or give a misleading error."""
     assert result(different, "jax.all_reduce")["reason"] == "dependency"
     assert [[], []] == [one["differs"] for one in different["hosts"][:2]]
 
@@ -141,7 +141,7 @@ def test_number_given_twice_is_named(tmp_path: Path) -> None:
 
 
 def test_other_number_of_hosts_is_named(tmp_path: Path) -> None:
-    """A host that was told of more hosts than the others is named with that number."""
+    """A host with another number of hosts is named with that number."""
     with started(tmp_path, [{}, {"arguments": {"--hosts": 4}}], "jax.all_reduce") as hosts:
         report = hosts.report()
 
@@ -149,7 +149,7 @@ def test_other_number_of_hosts_is_named(tmp_path: Path) -> None:
 
 
 def test_port_in_use_is_named(tmp_path: Path) -> None:
-    """Host 0 says which port, and how to find the process that has it."""
+    """A port in use is named by host 0, with how to find its process."""
     with socket.socket(socket.AF_INET6) as taken:
         taken.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 0)
         taken.bind(("", 0))
@@ -208,7 +208,7 @@ def _wait_for_start(hosts: Slice) -> None:
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGSTOP])
 def test_host_lost_in_the_middle_is_named(number: signal.Signals, tmp_path: Path) -> None:
-    """Killed or stopped: it is named within a minute, and no process is left on any host."""
+    """A host that is killed or stopped in the middle is named, and no process is left."""
     checks = write_checks(tmp_path / "checks", HANG.format(host=1))
 
     with started(tmp_path, [{}, {}, {}], "jax.probed", checks=checks, output="--ndjson") as hosts:
@@ -264,7 +264,7 @@ def test_error_outside_a_collective_goes_on(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("host", [0, 1])
 def test_ctrl_c_ends_every_host(host: int, tmp_path: Path) -> None:
-    """Wherever it is pressed, no process is left on any host."""
+    """Ctrl-C on any host ends every host and leaves no process."""
     checks = write_checks(tmp_path / "checks", HANG.format(host=1))
 
     with started(tmp_path, [{}, {}], "jax.probed", checks=checks, output="--ndjson") as hosts:

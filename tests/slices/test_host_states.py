@@ -18,7 +18,7 @@ def sentences(states: HostStates) -> list[str]:
 
 
 def test_states_of_run_come_in_order() -> None:
-    """From the connection to the end; each change is told once."""
+    """The states of a run come in order, and each change is reported once."""
     states = HostStates(COMMANDS)
     assert sentences(states) == [f"w{number} is being connected" for number in range(3)]
 
@@ -43,7 +43,7 @@ def test_states_of_run_come_in_order() -> None:
 
 
 def test_reason_of_missing_host_stays() -> None:
-    """The first one counts, and what comes after it changes nothing."""
+    """The first reason of a missing host is kept."""
     states = HostStates(COMMANDS)
     states.follow(0, {"event": "placed", "hosts": 3})
     states.lose(1, "was not reached")
@@ -54,7 +54,7 @@ def test_reason_of_missing_host_stays() -> None:
 
 
 def test_host_that_still_tries_says_why() -> None:
-    """Until it has arrived: the first tries often come before host 0 listens."""
+    """A host that still tries to reach host 0 says why, until it has arrived."""
     states = HostStates(COMMANDS[:2])
     states.follow(0, {"event": "placed", "hosts": 2})
     states.delay(1, "cannot reach `w0:8476`")
@@ -66,7 +66,7 @@ def test_host_that_still_tries_says_why() -> None:
 
 
 def test_late_event_takes_nothing_back() -> None:
-    """Each host has a stream of its own: host 0 may have named it before it is heard itself."""
+    """A late event changes no state back, because hosts' streams aren't ordered."""
     states = HostStates(COMMANDS)
     states.follow(0, {"event": "placed", "hosts": 3})
     states.follow(0, {"event": "arriving", "missing": [2]})
@@ -77,7 +77,7 @@ def test_late_event_takes_nothing_back() -> None:
 
 
 def test_lost_host_is_named() -> None:
-    """One that host 0 no longer hears of, and one that ends without a verdict."""
+    """A host is lost if host 0 no longer hears of it, or if it ends without a verdict."""
     states = HostStates(COMMANDS)
     states.follow(0, {"event": "lost", "lost": 2})
     states.end(1, "ended (exit code 137)")

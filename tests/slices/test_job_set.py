@@ -69,7 +69,7 @@ def test_job_set_fits_its_schema(tmp_path: Path) -> None:
 def test_topology_makes_the_number_of_hosts(
     tmp_path: Path, options: dict[str, str], expected: int
 ) -> None:
-    """All chips of the slice, by those of a host."""
+    """The number of hosts is the slice's chips divided by the chips of a host."""
     made = gke_launcher.make_job_set(request(tmp_path, **options))
 
     (job,) = made["spec"]["replicatedJobs"]
@@ -81,7 +81,7 @@ def test_topology_makes_the_number_of_hosts(
     [{"image": ""}, {"topology": "4y4"}, {"topology": "1x1"}, {"topology": "0x4"}],
 )
 def test_request_without_an_answer_is_a_problem(tmp_path: Path, options: dict[str, str]) -> None:
-    """Kubernetes would say so later, and less clearly."""
+    """A request that Kubernetes would refuse is a Problem at once."""
     with pytest.raises(Problem):
         gke_launcher.format_manifest(request(tmp_path, **options))
 

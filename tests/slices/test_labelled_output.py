@@ -52,7 +52,7 @@ def srun_label(text: str, host: int = 0) -> bytes:
 def test_labelled_pieces_become_lines(
     labels: LabelFormat, data: bytes, expected: list[tuple[int | None, str]]
 ) -> None:
-    """In whatever pieces they come."""
+    """Labelled output becomes lines, whatever pieces it arrives in."""
     for size in (1, 7, len(data)):
         lines = HostLineSplitter(labels, 1 << 20)
         found = [one for i in range(0, len(data), size) for one in lines.feed(data[i : i + size])]

@@ -78,12 +78,12 @@ def test_detail_of_all_hosts_names_none() -> None:
     ],
 )
 def test_finding_names_its_host(entity: str | None, host: int | None, named: str) -> None:
-    """One that is about another host keeps that one."""
+    """A finding names its host, unless it already names another one."""
     assert add_host_to_finding(finding(4, entity), host)["entity"] == named
 
 
 def test_same_findings_of_hosts_are_shown_once() -> None:
-    """In text; the document has one for each host."""
+    """Equal findings of hosts are shown once in text; the document has one for each host."""
     findings = [
         finding(4, "host:0 device:5"),
         finding(4, "host:1 device:5"),
@@ -106,7 +106,7 @@ def test_same_findings_of_hosts_are_shown_once() -> None:
     ("platform", "hosts", "shown"), [("tpu", 2, 1), ("tpu", 1, 0), ("cpu", 2, 0)]
 )
 def test_report_of_slice_says_never_tried(platform: str, hosts: int, shown: int) -> None:
-    """No run over several hosts with TPUs has been seen by anybody here."""
+    """The report of a slice says that it was never tried on several hosts with TPUs."""
     run = Run("1", "2026-11-29", "quick", results=[PASSED])
     run.target = {"platform": platform, "devices": 8, "where": "TPU v5e"}
     run.hosts = [{"host": number} for number in range(hosts)]

@@ -35,7 +35,7 @@ def check(*words: str) -> subprocess.CompletedProcess[str]:
 
 @pytest.mark.parametrize("words", REFUSED)
 def test_contradicting_options_are_refused(words: str) -> None:
-    """The message says which one, and what goes with it."""
+    """Options that contradict each other are refused, naming the option and its alternatives."""
     done = check(*words.split())
 
     assert done.returncode == ExitCode.USAGE

@@ -56,7 +56,7 @@ def check(folder: Path, names: str, *ids: str) -> subprocess.CompletedProcess[st
 def test_unreachable_host_ends_the_wait(
     name: str, reasons: tuple[str, str], tmp_path: Path
 ) -> None:
-    """Host 0 is told, and its report has the reason; the other hosts are shown as they are."""
+    """An unreachable host ends the wait, and host 0's report has the reason."""
     done = check(tmp_path, f"here,{name},there", "jax.all_reduce")
 
     report = json.loads(done.stdout)

@@ -62,7 +62,7 @@ def read(run: RunningCommands, until: Any = None) -> tuple[list[HostLine], list[
 
 
 def test_lines_and_codes_come_by_host(tmp_path: Path) -> None:
-    """Both streams are told apart, and the last line needs no end."""
+    """Lines and exit codes come by host, separated by stream, and the last needs no newline."""
     commands = [shell(f"echo out; printf err{i} >&2; exit {i}", i) for i in range(3)]
 
     lines, ends = read(RunningCommands(commands, tmp_path))
@@ -76,7 +76,7 @@ def test_lines_and_codes_come_by_host(tmp_path: Path) -> None:
 
 
 def test_label_is_the_host_of_a_line(tmp_path: Path) -> None:
-    """One command for all hosts labels its lines, and lines without a label are its own."""
+    """A label gives the host of a line, and a line without a label is the command's own."""
     command = shell("echo '1: {\"event\": 1}'; echo plain; echo '0: a: b'", None)
     labelled = HostCommand(words=command.words, labels=LabelFormat(re.compile(rb"(\d+): ")))
 
@@ -106,7 +106,7 @@ def test_probe_arrives_whole_and_leaves_nothing(
 
 
 def test_stop_lets_hosts_end_by_themselves(tmp_path: Path) -> None:
-    """They get the end of their lifeline first, so their last event and code arrive."""
+    """A stop first ends the lifelines, so hosts send their last event and code."""
     commands = [probing(tmp_path, i, h0={"sleep": 600}, h1={"sleep": 600}) for i in range(2)]
 
     lines, ends = read(RunningCommands(commands, tmp_path), lambda lines, _: len(lines) >= 4)
@@ -133,7 +133,7 @@ def test_stop_ends_what_ignores_its_lifeline(
 
 
 def test_stop_before_the_start_starts_nothing(tmp_path: Path) -> None:
-    """Each command has an end all the same."""
+    """A stop before the start starts nothing, and each command still has an end."""
     going = RunningCommands([shell(f"touch {tmp_path}/ran", i) for i in range(3)], tmp_path)
     going.stop()
 
@@ -146,7 +146,7 @@ def test_stop_before_the_start_starts_nothing(tmp_path: Path) -> None:
 
 
 def test_unreached_host_is_given_up(tmp_path: Path) -> None:
-    """The last lines of the program that tried say why."""
+    """A host that wasn't reached is given up, with the last lines of the program that tried."""
     archive = write_probe(tmp_path / "probe.pyz")
     commands = [marked("echo retrying >&2; exec sleep 600", archive), shell("true", 1)]
 
@@ -220,7 +220,7 @@ def test_missing_program_is_a_problem(tmp_path: Path) -> None:
 
 
 def test_leader_is_reached_before_the_others_start(tmp_path: Path) -> None:
-    """They need what it makes."""
+    """The leader is reached before the others start, because they need what it makes."""
     key = tmp_path / "key"
     archive = write_probe(tmp_path / "probe.pyz")
     others_ran = " && ".join(f"[ -e {key}-{i} ]" for i in (1, 2))
@@ -234,7 +234,7 @@ def test_leader_is_reached_before_the_others_start(tmp_path: Path) -> None:
 
 
 def test_many_hosts_start_in_turn(tmp_path: Path) -> None:
-    """Each is run once, whatever the number."""
+    """Many hosts start in turn, each of them once."""
     _, ends = read(RunningCommands([shell(f"exit {i}", i) for i in range(20)], tmp_path))
 
     assert [*range(20)] == sorted(end.code or 0 for end in ends)

@@ -38,14 +38,14 @@ def reports(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, Any]]:
 
 
 def test_both_have_the_same_checks(reports: list[dict[str, Any]]) -> None:
-    """In the same order, with the same claims."""
+    """Both runs have the same checks, in the same order, with the same claims."""
     one, two = ([(row["id"], row["title"]) for row in report.values()] for report in reports)
 
     assert one == two
 
 
 def test_checks_of_a_slice_need_two_hosts(reports: list[dict[str, Any]]) -> None:
-    """On one host they say so; that is the only difference between the verdicts."""
+    """Checks of a slice are skipped on one host; no other verdict differs."""
     one, two = ({name: row["status"] for name, row in report.items()} for report in reports)
     differ = {name: (status, two[name]) for name, status in one.items() if status != two[name]}
 
@@ -54,7 +54,7 @@ def test_checks_of_a_slice_need_two_hosts(reports: list[dict[str, Any]]) -> None
 
 
 def test_findings_are_the_same_row_by_row(reports: list[dict[str, Any]]) -> None:
-    """Each host has the findings of the one host, with the same verdicts."""
+    """Each host has the same findings and verdicts as a run on one host."""
     one, two = reports
     for name, row in one.items():
         if "slice_" not in name:

@@ -33,13 +33,13 @@ def two_hosts() -> list[HostRun]:
 
 @pytest.mark.parametrize("name", [name for name in NAMES if name != "slice_dcn"])
 def test_check_passes_on_each_of_two_hosts(name: str, two_hosts: list[HostRun]) -> None:
-    """Each host judges its own devices, and JAX is left as it was."""
+    """A check passes on each of two hosts, for that host's own devices."""
     for run in two_hosts:
         assert {"ok", "info"} >= verdicts(run, name) >= {"ok"}
 
 
 def test_one_slice_has_no_axis_between_slices(two_hosts: list[HostRun]) -> None:
-    """The check says so, and does not pass."""
+    """On one slice there is no axis between slices, and the check doesn't pass."""
     for run in two_hosts:
         assert [("", "this run has one slice, and 2 are needed", None)] == run.of("slice_dcn")
 
@@ -103,13 +103,13 @@ def test_host_that_differs_is_named_and_nothing_hangs(
 
 
 def test_hosts_with_a_short_input_still_stop_together(broken_third: list[HostRun]) -> None:
-    """They make the one step for which all have a batch."""
+    """Hosts with a short input stop together, after the one step for which all have a batch."""
     for run in broken_third:
         assert ("SLICE-INPUT-SUMS", 1, None) in run.of("slice_input", "ok")
 
 
 def test_program_that_differs_was_not_run(broken_third: list[HostRun]) -> None:
-    """There is no sum over all hosts."""
+    """A program that differs between hosts isn't run, so there is no sum over all hosts."""
     for run in broken_third:
         assert "SLICE-PROGRAM-TOTAL" not in {code for code, _, _ in run.of("slice_program")}
 

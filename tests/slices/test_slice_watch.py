@@ -87,7 +87,7 @@ def watch(env: dict[str, str], names: str, *options: str) -> subprocess.Complete
 
 
 def test_hosts_answer_or_are_named(tmp_path: Path) -> None:
-    """One idles, one is not reached, and one has no tpustarter; the others are unharmed."""
+    """Hosts that can't be reached or lack tpustarter are named, and the others are shown."""
     with hosts(tmp_path, a=98, b=0) as env:
         done = watch(env, "a,b,gone,bare", "--json")
     seen = json.loads(done.stdout)
@@ -217,7 +217,7 @@ CASES: dict[str, tuple[list[dict[str, Any]], str]] = {
 
 @pytest.mark.parametrize("case", CASES)
 def test_sentence_tells_situation_of_hosts(case: str) -> None:
-    """Each row has numbers at which it is told, and says which hosts."""
+    """Each situation of the hosts has its sentence, which names them."""
     rows, text = CASES[case]
     found = find_slice_situation([make_host(number, **row) for number, row in enumerate(rows)])
 
@@ -236,7 +236,7 @@ def test_every_row_is_tried_and_has_its_lesson() -> None:
 
 @pytest.mark.parametrize("count", [1, 8, 64])
 def test_table_fits_terminal_and_shows_worst(count: int) -> None:
-    """Of many hosts, those with a problem and those that compute least are there."""
+    """The table fits the terminal and keeps the hosts with a problem or the least work."""
     rows = [make_host(number) for number in range(count)]
     rows[-1] = make_host(count - 1, problem="was not reached\x1b[2J: No route to host")
     seen = WatchedSlice(

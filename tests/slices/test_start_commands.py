@@ -68,7 +68,7 @@ def test_ssh_runs_the_line_on_each_host(probe: Path) -> None:
     ],
 )
 def test_coordinator_is_the_plain_name(probe: Path, name: str, expected: str) -> None:
-    """Neither the user nor the port of ssh belongs to it."""
+    """The coordinator is the plain host name, without ssh's user and port."""
     one = LaunchRequest(archive=probe, hosts=(name, "b"), port=1)
 
     words = shlex.split(shlex.split(ssh_launcher.build_commands(one)[1].words[-1])[3])
@@ -102,7 +102,7 @@ def test_option_is_no_host(probe: Path, name: str) -> None:
 
 
 def test_gcloud_connects_to_each_worker(probe: Path) -> None:
-    """One process per worker, and the TPU's metadata place the hosts."""
+    """One gcloud process connects to each worker, and TPU metadata give the hosts' places."""
     commands = gcloud_launcher.build_commands(
         request(probe, count=2, tpu="bert", zone="us-central1-b")
     )
@@ -148,7 +148,7 @@ def test_options_of_gcloud_are_passed_on(probe: Path) -> None:
 
 
 def test_gcloud_needs_the_number_of_hosts(probe: Path) -> None:
-    """Nobody can guess it."""
+    """A request for gcloud without the number of hosts is a Problem."""
     with pytest.raises(Problem):
         gcloud_launcher.build_commands(request(probe, tpu="bert"))
 
@@ -222,7 +222,7 @@ def test_shown_command_feeds_the_probe(probe: Path, monkeypatch: pytest.MonkeyPa
 
 @pytest.mark.parametrize("login", ["sh", "bash", "zsh", "fish", "tcsh", "busybox"])
 def test_line_runs_in_any_login_shell(tmp_path: Path, login: str) -> None:
-    """Not all of them are POSIX shells; a folder with spaces in its name is removed whole."""
+    """The line runs in any login shell, and its temporary folder is removed."""
     if shutil.which(login) is None:
         pytest.skip(f"The shell `{login}` is not installed here, so it cannot run the line.")
     temporary = tmp_path / "my tmp"
@@ -254,7 +254,7 @@ SCRIPT = (
 
 
 def test_srun_runs_the_script_on_all_hosts(probe: Path) -> None:
-    """The user's own options come last, and no place is given, because JAX asks Slurm."""
+    """One srun runs the script on all hosts, the user's options last; JAX asks Slurm for places."""
     (one,) = slurm_launcher.build_commands(request(probe, count=4, slurm="--partition=tpu -t 10"))
 
     assert ("srun", "--nodes=4", "--ntasks=4") == one.words[:3]
@@ -272,7 +272,7 @@ def test_srun_in_an_allocation_names_no_nodes(probe: Path) -> None:
 
 
 def test_mpirun_4_feeds_all_processes(probe: Path) -> None:
-    """JAX finds its place there by itself."""
+    """With mpirun 4 the probe is sent to all processes, and JAX finds its place by itself."""
     (one,) = mpi_launcher.build_commands(request(probe, "a", "b", mpi="-x PATH", version="4"))
 
     assert {"--host", "a,b", "--stdin", "all", "--tag-output", "-x"} <= {*one.words}
@@ -282,7 +282,7 @@ def test_mpirun_4_feeds_all_processes(probe: Path) -> None:
 
 
 def test_mpirun_5_reads_the_shared_probe(probe: Path) -> None:
-    """mpirun 5 reads the shared probe, and a host's number comes from Open MPI's variables."""
+    """With mpirun 5 hosts read the shared probe, and Open MPI's variables give their numbers."""
     (one,) = mpi_launcher.build_commands(request(probe, "me@a", "b", version="5", shared="yes"))
 
     place = '--coordinator a:8476 --hosts "$OMPI_COMM_WORLD_SIZE" --host "$OMPI_COMM_WORLD_RANK"'
@@ -294,6 +294,6 @@ def test_mpirun_5_reads_the_shared_probe(probe: Path) -> None:
 
 @pytest.mark.parametrize("options", [{}, {"shared": "yes"}])
 def test_mpirun_5_lacks_a_folder_or_a_coordinator(probe: Path, options: dict[str, str]) -> None:
-    """Nothing is started that cannot work."""
+    """A request for mpirun 5 without a shared folder or a coordinator is refused."""
     with pytest.raises(Problem):
         mpi_launcher.build_commands(request(probe, count=2, version="5", **options))

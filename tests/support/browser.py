@@ -46,7 +46,7 @@ def program() -> str | None:
 
 
 class Page:
-    """One page of the browser."""
+    """A page of the browser."""
 
     def __init__(self, socket: aiohttp.ClientWebSocketResponse) -> None:
         self._socket = socket

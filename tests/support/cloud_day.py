@@ -1,4 +1,4 @@
-"""A day of commands over both APIs and five zones, in which the program is killed where told.
+"""A day of commands over both APIs and five zones, in which the program is killed at set points.
 
 Both services are of this process, so a kill meets a call exactly: before it is carried out, or
 after that and before its answer. Whoever holds a `Day` sees the services as Google does.

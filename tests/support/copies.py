@@ -62,7 +62,7 @@ def run(
     libraries: tuple[str, ...] = (),
     started: Callable[[int], object] = id,
 ) -> subprocess.CompletedProcess[Any]:
-    """Run `sys.executable`, a script, `-m` or `-c`, and arguments; return what it did.
+    """Run `sys.executable` with a script, `-m` or `-c` and arguments; return the outcome.
 
     Args:
         words: The command.

@@ -39,7 +39,7 @@ ADDRESS = "169.254.169.254"
 
 
 def main() -> int:
-    """Enter the namespaces, lay out the machine, run the command, and print what it left behind."""
+    """Enter the namespaces, lay out the machine, run the command, and print what is left."""
     spec, dashes, *command = sys.argv[1:]
     assert dashes == "--", __doc__
     generation, *options = spec.split(",")

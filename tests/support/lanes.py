@@ -30,7 +30,7 @@ class Lane:
 
     @property
     def minutes(self) -> int:
-        """Its duration in minutes, rounded up."""
+        """Return its duration in minutes, rounded up."""
         return -(-self.seconds // 60)
 
 

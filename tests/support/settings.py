@@ -148,7 +148,7 @@ SENSITIVE = (
 
 
 class Setting(NamedTuple):
-    """One setting, or several at once: the name in a table, and the environment variables."""
+    """One setting or several at once: a name and the environment variables."""
 
     name: str
     env: dict[str, str]

@@ -45,12 +45,12 @@ class Host:
 
     @property
     def output(self) -> str:
-        """Its output on stdout so far."""
+        """Return its output on stdout so far."""
         return (self.folder / "stdout").read_text()
 
     @property
     def errors(self) -> str:
-        """Its output on stderr so far."""
+        """Return its output on stderr so far."""
         return (self.folder / "stderr").read_text()
 
     def wait(self, limit_s: float = END_S) -> int:

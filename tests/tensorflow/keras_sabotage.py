@@ -110,7 +110,7 @@ def steps_are_twice_as_long(patch: pytest.MonkeyPatch, module: ModuleType) -> No
 
 
 def the_backend_stays(patch: pytest.MonkeyPatch, module: ModuleType) -> None:
-    """Open the model with JAX again, whatever the environment says."""
+    """Open the model with JAX again, regardless of the environment variable."""
     stays = "import os; os.environ['KERAS_BACKEND'] = 'jax'\n"
     patch.setattr(module, "READER", stays + module.READER)
 

@@ -1,4 +1,4 @@
-"""Shows what a build of TensorFlow for CPUs is told on a TPU VM: a faked one, with 8 chips.
+"""Shows how a CPU build of TensorFlow behaves on a faked TPU VM with 8 chips.
 
     python -m tests.tensorflow.plain_build PYTHON
 
@@ -19,7 +19,7 @@ MACHINE = "v5e:8,mds"
 
 
 def main(python: str) -> int:
-    """Run all checks there, and print what fails, with its hint, and in how many seconds."""
+    """Run all checks there, and print the failures, hints and seconds."""
     if not can_fake():
         print("a TPU VM can't be faked here: it needs root and Linux namespaces")
         return 0

@@ -19,5 +19,5 @@ ENV = {**os.environ, "PYTHONPATH": str(REPOSITORY), "KERAS_BACKEND": "jax"}
 
 @pytest.mark.parametrize("lesson", LESSONS, ids=lambda one: one.id)
 def test_every_lesson_block_prints_its_output(lesson: Lesson) -> None:
-    """As the lesson stands, in one process with 8 devices."""
+    """Every block prints its output, in one process with 8 devices."""
     shipped.every_block_holds(lesson, ENV, devices=8)

@@ -26,7 +26,7 @@ ENV = {**os.environ, "PYTHONPATH": str(REPOSITORY)}
 
 @pytest.mark.parametrize("lesson", LESSONS, ids=lambda one: one.id)
 def test_every_lesson_block_prints_its_output(lesson: Lesson) -> None:
-    """As the lesson stands, in one process."""
+    """Every block prints its output, in one process."""
     shipped.every_block_holds(lesson, ENV, devices=DEVICES)
 
 
@@ -63,7 +63,7 @@ print(os.environ["TF_CPP_MIN_LOG_LEVEL"])
 
 @pytest.mark.parametrize(("own", "level"), [({}, "2"), ({"TF_CPP_MIN_LOG_LEVEL": "0"}, "0")])
 def test_tensorflow_log_is_hidden_unless_user_enables(own: dict[str, str], level: str) -> None:
-    """A dozen lines of information stand between the outputs otherwise."""
+    """TensorFlow's log, a dozen lines between outputs, is hidden unless the user enables it."""
     opened = make_session(LESSONS[0], devices=DEVICES, machine=laptop({**ENV, **own}))
     try:
         result = run_block(opened, LOUD)

@@ -45,7 +45,7 @@ THE_THREE = {"measure-flops", "classify-clothing", "predict-shakespeare"}
 
 @pytest.mark.skipif(HERE == "keras", reason="They are of TensorFlow, which has no lessons here.")
 def test_colab_notebooks_are_among_exercises() -> None:
-    """So the test below runs each as a notebook, as shipped and with its solution."""
+    """The three Colab notebooks are exercises, so they run as notebooks below."""
     names = {one.name for lesson in LESSONS for one in exercises.read_exercises(lesson)}
 
     assert names >= THE_THREE
@@ -59,7 +59,7 @@ def printed(cell: Any) -> str:
 
 
 def errors(cell: Any) -> list[str]:
-    """Return the names of what a cell raised: one, or none."""
+    """Return the names of a cell's exceptions: one, or none."""
     return [one["ename"] for one in cell.outputs if one.output_type == "error"]
 
 

@@ -108,7 +108,7 @@ def test_strategy_on_tpu_has_chips_of_this_machine(
 
 
 def test_probe_reports_logical_devices() -> None:
-    """As many as were asked for, and never called a TPU."""
+    """The probe reports as many logical devices as were requested, and calls none a TPU."""
     assert {"platform": "cpu", "kind": "cpu", "count": 8, "virtual": True} == adapters.read_devices(
         "tensorflow"
     )

@@ -54,7 +54,7 @@ def float32_is_rounded_to_bfloat16(patch: pytest.MonkeyPatch, module: ModuleType
 
 
 def float64_is_narrowed(patch: pytest.MonkeyPatch, module: ModuleType) -> None:
-    """Make a float32 of a float64 without a word, as JAX does."""
+    """Silently narrow a float64 to float32, as JAX does."""
 
     def narrow(array: Any) -> tf.Tensor:
         tensor = tf.constant(array)
@@ -76,7 +76,7 @@ def padding_counts(patch: pytest.MonkeyPatch, module: ModuleType) -> None:
 
 
 def nothing_is_compiled(patch: pytest.MonkeyPatch, module: ModuleType) -> None:
-    """Run eagerly what was to be compiled as a whole."""
+    """Run eagerly the function that was to be compiled as a whole."""
     patch.setattr(module, "compiled", lambda function: function)
 
 
@@ -124,7 +124,7 @@ def each_replica_averages_alone(patch: pytest.MonkeyPatch, module: ModuleType) -
 
 
 def files_hide_a_generator(patch: pytest.MonkeyPatch, module: ModuleType) -> None:
-    """Let the pipeline that was to stand alone call back into Python."""
+    """Let the pipeline that should be self-contained call back into Python."""
     patch.setattr(module, "from_operations", module.from_python)
 
 
@@ -180,7 +180,7 @@ def replicas_are_averaged(patch: pytest.MonkeyPatch, module: ModuleType) -> None
 
 
 def each_epoch_has_its_own_order(patch: pytest.MonkeyPatch, module: ModuleType) -> None:
-    """Shuffle as `shuffle` does unless it is told not to."""
+    """Shuffle anew in each epoch, as `shuffle` does by default."""
     patch.setattr(module, "shuffled", lambda rows: tf.data.Dataset.range(rows).shuffle(rows))
 
 
@@ -247,7 +247,7 @@ class _Shared:
         self.array = array
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
-        """Give what is in the array now to an operation of TensorFlow."""
+        """Return the array's current values to an operation of TensorFlow."""
         return self.array.astype(dtype or self.array.dtype)
 
     def numpy(self) -> np.ndarray:
@@ -313,7 +313,7 @@ def bfloat16_is_rounded_further(patch: pytest.MonkeyPatch, module: ModuleType) -
 
 
 def layers_compute_in_eight_bits(patch: pytest.MonkeyPatch, _: ModuleType) -> None:
-    """Round what a layer is given before it multiplies."""
+    """Round a layer's input to eight bits before it multiplies."""
 
     class Coarse(tf.keras.layers.Dense):
         def call(self, inputs: tf.Tensor) -> tf.Tensor:

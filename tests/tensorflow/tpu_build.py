@@ -1,4 +1,4 @@
-"""Proves what tensorflow-tpu does where there is no TPU, in a Python that pip gave it to.
+"""Proves how tensorflow-tpu behaves without a TPU, in a Python where pip installed it.
 
     python -m tests.tensorflow.tpu_build PYTHON
 

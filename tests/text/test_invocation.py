@@ -39,7 +39,7 @@ def project(tmp_path: Path) -> Path:
 
 
 def by_uv(project: Path, **more: str) -> str:
-    """Return the command found in what `uv run` sets."""
+    """Return the command for the variables that `uv run` sets."""
     root = project.parents[1]
     environ = {
         "UV_RUN_RECURSION_DEPTH": "1",
@@ -70,7 +70,7 @@ def test_uv_command_is_shown_as_typed(project: Path) -> None:
 
 
 def test_uv_of_environment_is_shown_with_its_path(project: Path) -> None:
-    """uv in an environment of its own is shown with its path."""
+    """If uv is in an environment of its own, it is shown with its path."""
     python = program(project.parent / "uv/bin/python3")
 
     command = by_uv(project, UV_INTERNAL__PARENT_INTERPRETER=python)
@@ -112,7 +112,7 @@ def test_a_command_for_another_folder_names_the_project(project: Path) -> None:
 
 
 def test_an_active_environment_needs_no_uv(project: Path) -> None:
-    """The first entry of PATH is uv's, what follows is what the shell has."""
+    """An active environment needs no uv: it is on the shell's own PATH after uv's entry."""
     root = project.parents[1]
     path = f"{project}/.venv/bin:{project}/.venv/bin:{root}/bin"
 
@@ -137,7 +137,7 @@ def test_an_active_environment_needs_no_uv(project: Path) -> None:
     ],
 )
 def test_uvx_is_told_the_source_again(record: str, given: str, tmp_path: Path) -> None:
-    """Its environment is first on PATH and nowhere else, so that the name alone finds nothing."""
+    """A uvx command repeats its source, because the name alone wouldn't find this program."""
     prefix, uv = tmp_path / "cache/archive-v0/x", program(tmp_path / "bin/uv")
     started = program(prefix / "bin/tpustarter")
     info = prefix / "lib/python3.12/site-packages/tpustarter-0.2.0.dist-info"
@@ -235,7 +235,7 @@ COMMANDS = (
 
 
 def test_every_command_is_rewritten(monkeypatch: pytest.MonkeyPatch) -> None:
-    """One that is missing in the pattern is printed in a form that may not work here."""
+    """Every command is rewritten in the form that works here."""
     monkeypatch.setattr(invocation, "tpustarter_command", lambda: UV)
     lines = [f"run tpustarter {name} first" for name in cli.COMMANDS]
 
@@ -267,7 +267,7 @@ def test_wrapped_text_gets_command_once(
 
 @pytest.mark.usefixtures("started_by_uv")
 def test_problems_and_wrapped_lines_show_command() -> None:
-    """The one place of each; lines are wrapped around what is printed."""
+    """Problems and wrapped lines show the command in that form."""
     shown = str(Problem("no", hint="`tpustarter learn` lists them", read="jax/precision"))
     lines = wrap("so run `tpustarter check` " * 6)
 
@@ -284,7 +284,7 @@ def run(*words: str) -> subprocess.CompletedProcess[str]:
 
 
 def test_help_errors_and_endings_show_command(home: Path) -> None:
-    """One of each kind of text, as a process prints it."""
+    """Help, errors and endings show the command in that form."""
     command_help = run("check", "--help").stdout
     error = run("learn", "jax/precisio").stderr
     ending = run("check", "host.space", "--require", "gpu").stderr
@@ -303,7 +303,7 @@ def test_help_errors_and_endings_show_command(home: Path) -> None:
     "words", [("rehearse",), ("setup",), ("tpu", "create"), ("tpu", "ssh-config")]
 )
 def test_help_breaks_no_word_and_no_line(words: tuple[str, ...]) -> None:
-    """An example that is too long goes on behind a backslash; a name keeps its hyphens."""
+    """Help breaks no word, and an example that is too long continues after a backslash."""
     lines = run(*words, "--help").stdout.splitlines()
     texts = [line for line in lines if line.strip() and not line.startswith("Usage")]
 

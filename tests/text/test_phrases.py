@@ -40,7 +40,7 @@ def test_alternatives_are_joined_by_or() -> None:
     ],
 )
 def test_count_agrees_with_its_noun(number: int, forms: tuple[str, ...], expected: str) -> None:
-    """One is singular, and everything else plural."""
+    """A count agrees with its noun: one is singular, and everything else plural."""
     assert expected == phrases.format_count(number, *forms)
 
 

@@ -40,7 +40,7 @@ def terminal_of(columns: int) -> Iterator[TextIO]:
     ],
 )
 def test_row_gives_up_gaps_before_lines(columns: int, rows: list[str]) -> None:
-    """Gaps shrink to two spaces, the widest first; then the last column goes on below."""
+    """A row narrows its gaps to two spaces, the widest first, before it uses another line."""
     with terminal_of(columns) as stream:
         assert rows == terminal.wrap_row(ROW, stream)
 

@@ -1,4 +1,4 @@
-"""Runs one check in a process of its own, broken or not, and hands back what it found.
+"""Runs one check in its own process, sabotaged or not, and returns its findings.
 
 SPMD and `launch` change a process for good, so that nothing may be broken and mended in it. Each
 process is a copy of one that has imported PyTorch/XLA and has not started it.

@@ -24,7 +24,7 @@ ENV = {**os.environ, "PYTHONPATH": str(REPOSITORY)}
 
 @pytest.mark.parametrize("lesson", shipped.lessons("torch_xla"), ids=lambda one: one.id)
 def test_every_lesson_block_prints_its_output(lesson: Lesson) -> None:
-    """As the lesson stands, in one process."""
+    """Every block prints its output, in one process."""
     devices = 1 if lesson.id == ON_ONE_DEVICE else DEVICES
     shipped.every_block_holds(lesson, ENV, devices=devices)
 

@@ -31,7 +31,7 @@ def stub(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 
 def rehearse(compiler: str, function: str, *names: str) -> dict[str, dict[str, Any]]:
-    """Return the answers about what a function makes, by program and TPU."""
+    """Return the results for a function's module, by program and TPU."""
     tpus = names or ("v5e-8",)
     rehearsal = Rehearsal(
         RehearsalRequest(
@@ -103,7 +103,7 @@ MISTAKEN = {
 
 @pytest.mark.parametrize("name", REFUSED)
 def test_parts_that_are_no_module_are_refused(name: str) -> None:
-    """A rehearsal tells such an error as it is, which the test below shows for one of them."""
+    """Parts that aren't a module are refused; the test below proves the report of one."""
     with pytest.raises(TypeError) as error:
         torch_module.call_module_function(runpy.run_path(str(MODULES))[name], name)
 
@@ -161,5 +161,5 @@ def test_programs_of_checks_compile(stub: str) -> None:
 
 
 def test_the_users_file_is_left_alone() -> None:
-    """Its folder gets no file of ours."""
+    """The user's folder gets no file of ours."""
     assert {"modules.py"} == {path.name for path in Path(MODULES).parent.glob("*.*")}

@@ -63,14 +63,14 @@ def test_reading_one_number_is_no_fallback() -> None:
 def test_early_sync_in_chain_is_detected(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """One execution comes too early; the values are still right."""
+    """A sync that comes too early in a chain is found, though the values are right."""
     SABOTAGE["lazy_execution"](monkeypatch, module("lazy_execution"))
 
     assert failed("lazy_execution") == {("XLA-LAZY-BEFORE", None): 1}
 
 
 def test_the_operation_that_falls_back_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    """One of eighteen, with the name of its counter."""
+    """The one operation of eighteen that falls back to the CPU is named by its counter."""
     SABOTAGE["cpu_fallbacks"](monkeypatch, module("cpu_fallbacks"))
 
     assert failed("cpu_fallbacks") == {
@@ -101,7 +101,7 @@ def test_the_batch_that_is_missing_is_named(monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def test_batches_in_another_order_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every batch but the middle one stands elsewhere."""
+    """Batches in another order are found, though the middle one is in its place."""
     check = module("input_pipeline")
     honest = check.on_device
     monkeypatch.setattr(check, "on_device", lambda loader, to: honest([*loader][::-1], to))

@@ -56,7 +56,7 @@ def _asked() -> Iterator[None]:
 
 
 def test_requested_tpu_with_used_cpu_fails() -> None:
-    """The commonest accident: nothing is said, and the CPU computes."""
+    """If a TPU was requested and the CPU is used, the check fails."""
     set_target(TPU)
     [finding] = findings("devices_visible", "XLA-DEVICES-PLATFORM")
 
@@ -105,7 +105,7 @@ def test_an_answer_from_another_device_is_wrong(monkeypatch: pytest.MonkeyPatch)
     [("TPU v5 lite", "ok"), ("TPU v6 lite", "fail"), ("TPU of tomorrow", "info")],
 )
 def test_device_kind_is_compared_with_chips(kind: str, expected: str) -> None:
-    """A kind that is not known is told, and judged by nobody."""
+    """The device kind is compared with the chips, and an unknown kind is only reported."""
     finding = check("devices_visible").generation(kind, "v5e")
 
     assert finding.verdict == expected
@@ -119,7 +119,7 @@ def test_device_kind_is_compared_with_chips(kind: str, expected: str) -> None:
 def test_settings_of_xrt_are_a_warning(
     names: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """They have had no effect since 2.1, and nothing else says so."""
+    """XRT's settings, without effect since 2.1, are a warning."""
     for name in names:
         monkeypatch.setenv(name, "localservice;0;localhost:51011")
     [finding] = findings("runtime", "XLA-RUNTIME-XRT")
@@ -150,7 +150,7 @@ def test_devices_of_a_tpu_have_a_position_each(monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_two_cores_of_a_chip_have_two_positions(monkeypatch: pytest.MonkeyPatch) -> None:
-    """On v2, v3 and TPU7x a chip is two devices."""
+    """Two cores of a chip, as on v2, v3 and TPU7x, have two positions."""
     monkeypatch.setattr(xm, "xla_device_kind", lambda *_: "TPU v3")
     cores = [{**one, "core_on_chip": core} for one in torus(2) for core in (0, 1)]
     found = {one.code: one.verdict for one in check("runtime").positions(cores)}
@@ -159,7 +159,7 @@ def test_two_cores_of_a_chip_have_two_positions(monkeypatch: pytest.MonkeyPatch)
 
 
 def test_a_runtime_that_loses_a_device_fails(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As many descriptions as devices, each with a name of its own."""
+    """A runtime that describes fewer devices than there are fails."""
     attributes = xr.global_runtime_device_attributes()
     monkeypatch.setattr(xr, "global_runtime_device_attributes", lambda: attributes[:-1])
 
@@ -216,7 +216,7 @@ def test_chip_unknown_to_torch_xla_is_warning(
 
 
 def test_the_pair_that_fits_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The hint is the command that mends it."""
+    """A pair that doesn't match fails, and its hint is the command for one that does."""
     module = check("versions_fit")
     monkeypatch.setattr(module, "versions", lambda: ("2.8.0+cpu", "2.9.0"))
     [finding] = findings("versions_fit", "XLA-VERSIONS-PAIR")
@@ -244,7 +244,7 @@ def as_a_tpu_does(
 def test_tpu_arithmetic_matches_documentation(
     rounding: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """One, three and six passes are told apart, whichever way the parts are rounded."""
+    """Emulated TPU arithmetic matches the documentation: one, three and six passes."""
     as_a_tpu_does(monkeypatch, rounding)
     found = {one.code: (one.verdict, one.found) for one in findings("matmul_precision")}
 
@@ -255,7 +255,7 @@ def test_tpu_arithmetic_matches_documentation(
 
 
 def test_product_seen_on_tpu_is_reproduced(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The number of jax issue 9973, and what to do about it."""
+    """A product seen on a TPU, of jax issue 9973, is reproduced with a hint."""
     as_a_tpu_does(monkeypatch)
 
     assert verdict("matmul_precision", "XLA-PRECISION-9973") == ("ok", "0.17405128")
@@ -269,7 +269,7 @@ def test_product_seen_on_tpu_is_reproduced(monkeypatch: pytest.MonkeyPatch) -> N
 def test_a_pass_too_few_on_a_tpu_fails(
     passes: tuple[int, int, int], code: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Each precision is held to its own promise."""
+    """A precision with a pass too few on a TPU fails, and no other one does."""
     as_a_tpu_does(monkeypatch)
     monkeypatch.setattr(xla_mxu, "PASSES", dict(zip(xla_mxu.PASSES, passes, strict=True)))
     failed = {one.code for one in findings("matmul_precision") if one.verdict == "fail"}
@@ -342,7 +342,7 @@ def test_a_tensor_in_another_order_is_named(monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def test_refused_core_type_is_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Only types that PyTorch/XLA need not have may be refused."""
+    """A refused core type is an error; only optional types may be refused."""
 
     def to_xla(tensor: torch.Tensor, device: torch.device) -> torch.Tensor:
         if tensor.dtype == torch.bfloat16:
@@ -356,7 +356,7 @@ def test_refused_core_type_is_error(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_float64_that_a_tpu_rounds_is_no_failure(monkeypatch: pytest.MonkeyPatch) -> None:
-    """On a CPU it is one."""
+    """A float64 that is rounded is no failure on a TPU, but is one on a CPU."""
 
     def to_xla(tensor: torch.Tensor, device: torch.device) -> torch.Tensor:
         rounded = tensor.float().double() if tensor.dtype == torch.float64 else tensor
@@ -384,7 +384,7 @@ def test_a_copy_that_is_a_view_fails(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_float64_products_are_exact_on_a_cpu_only(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No document says how exactly a TPU computes them: the figure is told."""
+    """Float64 products must be exact on a CPU; on a TPU an inexact one is a warning."""
 
     def to_xla(tensor: torch.Tensor, device: torch.device) -> torch.Tensor:
         rounded = tensor * (1 + 2**-40) if tensor.dtype == torch.float64 else tensor
@@ -405,7 +405,7 @@ def test_float64_products_are_exact_on_a_cpu_only(monkeypatch: pytest.MonkeyPatc
 def test_a_variable_that_narrows_is_a_warning(
     name: str, variable: str, code: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Somebody asked for it, and `tensor.dtype` does not say so."""
+    """A variable that narrows types is a warning, because `tensor.dtype` doesn't show it."""
     monkeypatch.setenv(variable, "1")
     results = {one["code"]: one for one in run_check(f"torch_xla.{name}")}
 
@@ -413,7 +413,7 @@ def test_a_variable_that_narrows_is_a_warning(
 
 
 def test_unexpected_promotion_is_named_with_dtypes() -> None:
-    """The first case stands for the others; known operations are warned about."""
+    """An unexpected promotion is named by its types, and known ones are warnings."""
     shared = check("_promotion")
     text = shared.first_difference(torch.maximum, torch_xla.devices()[0], [("uint8", "int8")])
     known = findings("type_promotion", "XLA-PROMOTION-KNOWN")
@@ -430,7 +430,7 @@ def test_unexpected_promotion_is_named_with_dtypes() -> None:
     ],
 )
 def test_silent_loss_is_a_warning(name: str, code: str, entity: str | None) -> None:
-    """Nothing else says that half of a number, or the tie of two weights, is gone."""
+    """A silent loss, of half a number or of tied weights, is a warning with a hint."""
     lost = [one for one in findings(name, code) if one.entity == entity]
 
     assert [("warn", True)] == [(one.verdict, bool(one.hint)) for one in lost]
@@ -451,7 +451,7 @@ def test_one_seed_for_all_fails(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_state_that_is_not_set_back_fails(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Going on from a saved state is what makes a run resumable."""
+    """A state that isn't restored fails, because a run couldn't be resumed."""
     module: ModuleType = check("random_seeds")
     monkeypatch.setattr(module.xm, "set_rng_state", lambda *_: None)
     failed = {one.code for one in findings("random_seeds") if one.verdict == "fail"}
@@ -460,7 +460,7 @@ def test_a_state_that_is_not_set_back_fails(monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def test_the_users_random_state_is_kept() -> None:
-    """On every device."""
+    """The user's random state is kept on every device."""
     states = [xm.get_rng_state(str(device)) for device in torch_xla.devices()]
     findings("random_seeds")
 

@@ -31,7 +31,7 @@ class Package:
         requires: list[str] | None = None,
         points: bool = True,
     ) -> None:
-        """Be Google's wheel unless told otherwise."""
+        """Be Google's wheel unless other metadata are given."""
         self.version = "0.2.0"
         self.metadata = Message()
         for name, value in (GOOGLES if fields is None else fields).items():
@@ -217,7 +217,7 @@ METADATA: dict[str, list[tuple[str, str, Package]]] = {
 
 
 class Elsewhere:
-    """A tensor that says it lies on another device."""
+    """A tensor that claims to be on another device."""
 
     def __init__(self, tensor: Any) -> None:
         """Keep the tensor."""

@@ -34,7 +34,7 @@ def a_tpu_is_asked_for(patch: pytest.MonkeyPatch, _: ModuleType) -> None:
 
 
 def highest_makes_three_passes(patch: pytest.MonkeyPatch, module: ModuleType) -> None:
-    """Let `highest` do what `high` does on a TPU."""
+    """Make `highest` do on a TPU what `high` does."""
     multiply = module.multiply
 
     def fewer(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:

@@ -1,4 +1,4 @@
-"""The lesson on the live numbers shows what the command prints."""
+"""The output in the lesson about live numbers matches the command's."""
 
 from __future__ import annotations
 

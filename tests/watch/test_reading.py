@@ -61,7 +61,7 @@ def test_each_device_has_its_numbers(machine: host.Machine, count: int, ordinal:
 
 
 def test_chip_speaks_for_its_devices(machine: host.Machine) -> None:
-    """On v2 and v3 a chip is two devices, and has one duty cycle."""
+    """A chip's duty cycle is that of both of its devices, as on v2 and v3."""
     served = {**gauges(8), DUTY: dict(enumerate([90.0, 10.0, 50.0, 70.0]))}
 
     assert [90, 90, 10, 10, 50, 50, 70, 70] == [
@@ -115,7 +115,7 @@ def test_ports_come_from_environment(value: str | None, ports: tuple[int, ...]) 
 
 @pytest.mark.parametrize("kind", HOSTILE)
 def test_hostile_server_gives_one_reason(kind: str, machine: host.Machine) -> None:
-    """Neither silence nor a byte now and then holds it up, which would take forever."""
+    """A silent, slow or hostile server ends with one reason, and can't block forever."""
     with hostile(kind) as port:
         answer = read_port(port, read_metric_names(), call_s=0.5)
 
@@ -127,7 +127,7 @@ def test_hostile_server_gives_one_reason(kind: str, machine: host.Machine) -> No
     [(b"\xff" * 99, "not-libtpu"), (b"\x0a" * (2 << 20), "too-large"), (b"", "no-metrics")],
 )
 def test_wrong_message_gives_one_reason(data: bytes, reason: str, machine: host.Machine) -> None:
-    """In place of a MetricResponse."""
+    """A message that isn't a MetricResponse gives one reason and the port."""
     with serve_bytes(data) as port:
         reading = read_tpu(machine, [port], {})
 
@@ -180,7 +180,7 @@ def test_closed_port_has_reason(
 
 
 def test_hidden_processes_are_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Rather than to say that no program runs."""
+    """If processes are hidden from this user, that is the reason."""
     monkeypatch.setattr(host, "can_read_every_process", lambda _: False)
     missing = read_tpu(lay_out(tmp_path, "v5e"), [1], {}).missing
 
@@ -189,7 +189,7 @@ def test_hidden_processes_are_named(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 
 
 def test_container_network_is_reason(tmp_path: Path) -> None:
-    """Its port is another one than the host's."""
+    """In a container with its own network, that is the reason, as ports differ from the host's."""
     machine = lay_out(tmp_path, "v5e", container="docker", host_network=False)
     missing = read_tpu(machine, [1], {}).missing
 

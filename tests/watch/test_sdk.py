@@ -1,4 +1,4 @@
-"""The SDK of libtpu in a process of its own: a stand-in that answers, hangs or crashes."""
+"""libtpu's SDK in its own process: a stand-in that answers, hangs or crashes."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ def test_look_has_both_sources(tmp_path: Path) -> None:
 
 
 def test_python_without_sdk_is_told(tmp_path: Path) -> None:
-    """In a sentence if none was named, and as an error if what was named is no Python."""
+    """A Python without the SDK gives a reason, and a named path that is no Python an error."""
     environ = {"PATH": "", "HOME": str(tmp_path)}
 
     assert find_sdk_python(None, environ, tmp_path) is None

@@ -1,4 +1,4 @@
-"""The sentence that says what the numbers mean, and the rows that it comes from."""
+"""The sentence that interprets the numbers, and its table of rows."""
 
 from __future__ import annotations
 
@@ -86,12 +86,12 @@ def test_situation_has_its_sentence(name: str) -> None:
 
 
 def test_every_rule_is_tried() -> None:
-    """A row that no numbers reach says nothing."""
+    """Every rule is reached by some numbers."""
     assert [*SITUATIONS] == [rule.id for rule in read_situation_rules()]
 
 
 def test_no_devices_mean_nothing() -> None:
-    """Then the reason for the absence of metrics counts."""
+    """Without devices there is no situation, and the reason for missing metrics is shown."""
     assert find_situation(make_reading(chips=0)) is None
 
 
@@ -113,7 +113,7 @@ def test_rows_have_sources_and_lessons() -> None:
 
 
 def test_single_device_is_not_uneven() -> None:
-    """One idle device is not one among working ones either."""
+    """A single idle device isn't called uneven."""
     found = find_situation(make_reading(chips=1, duty=0, memory=30))
 
     assert found is not None

@@ -1,4 +1,4 @@
-"""The sdist and the wheel, as a release builds them: what is in them, and the first command.
+"""The sdist and the wheel of a release: their files, and the first command.
 
 `CHECKOUT` is the folder that is built, where it isn't the one that has these tests.
 """
@@ -67,7 +67,7 @@ def read_wheel(wheel: Path) -> dict[str, bytes]:
 
 
 def test_wheel_holds_package_and_man_page(wheel: Path) -> None:
-    """No other package lands beside it, and no tests."""
+    """The wheel holds the package and its man page, and no tests or other package."""
     files = read_wheel(wheel)
     start = f"tpustarter-{__version__}"
 
@@ -80,7 +80,7 @@ def test_wheel_holds_package_and_man_page(wheel: Path) -> None:
 
 
 def test_wheel_has_every_file_of_the_checkout(wheel: Path) -> None:
-    """Byte for byte, so that what the suite asserts on the checkout holds for the wheel too."""
+    """The wheel has every file of the checkout byte for byte, so the suite holds for both."""
     places = {INSIDE: INSIDE, "checks": f"{INSIDE}/checks", "lessons": f"{INSIDE}/lessons"}
     expected = {
         f"{place}/{path.relative_to(CHECKOUT / folder).as_posix()}": path.read_bytes()
@@ -121,7 +121,7 @@ def test_sdist_has_sources_and_builds_the_same_wheel(
 
 
 def test_guide_states_sizes(sdist: Path, wheel: Path) -> None:
-    """Of both files, and of the figures and lessons in the wheel; within a tenth."""
+    """The guide states the sizes of both files and of the wheel's parts, within a tenth."""
     guide = (CHECKOUT / ".github" / "CONTRIBUTING.md").read_text(encoding="utf-8")
     stated = re.search(
         r"wheel has ([\d.]+) MB and the sdist ([\d.]+) MB. Of the wheel ([\d.]+) MB are figures, "
@@ -139,7 +139,7 @@ def test_guide_states_sizes(sdist: Path, wheel: Path) -> None:
 
 
 def test_first_command_runs_from_wheel_file(wheel: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """In an environment of uv, it names the file, checks this machine, and says how to go on."""
+    """The first command runs from the wheel's file, in uv's environment."""
     monkeypatch.delenv(invocation.VARIABLE)
     run = ("tool", "run", "--quiet", "--isolated", "--from", str(wheel), "tpustarter")
 

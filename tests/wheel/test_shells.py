@@ -1,4 +1,4 @@
-"""Completion in real shells: the tab key in bash and zsh, and what fish's engine answers."""
+"""Completion in real shells: the tab key in bash and zsh, and fish's engine."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ def shell(request: pytest.FixtureRequest, shell_home: Path) -> Iterator[Shell]:
 
 
 def test_tab_completes_commands_ids_and_files(shell: Shell) -> None:
-    """A word that can become one thing alone is completed, by the program or else by its name."""
+    """The tab key completes a word with a single continuation: commands, ids and files."""
     for typed, completed in PRESSED.items():
         shell.type(f"tpustarter {typed}\t")
         shell.wait_for(lambda line, whole=completed: line == f"{PROMPT}tpustarter {whole}")

@@ -60,7 +60,7 @@ NETWORK = [pytest.mark.root, pytest.mark.skipif(bool(_LACKS), reason=_LACKS or "
 
 @dataclass
 class Host:
-    """One host."""
+    """A host with its own network, sshd and folders."""
 
     number: int
     space: str
@@ -114,14 +114,14 @@ class Host:
         return " ".join(f"{line.split()[1].replace('0016', '22')} " for line in lines[1:])
 
     def stop_server(self) -> None:
-        """Stop its sshd; what it has started goes on."""
+        """Stop its sshd; the processes that it has started keep running."""
         if self.server:
             self.server.terminate()
             self.server.wait()
             self.server = None
 
     def cut(self) -> None:
-        """Cut its link, without a word to either end."""
+        """Cut its network link without closing connections."""
         run("ip", "link", "set", self.link, "down")
 
     def mend(self) -> None:
@@ -168,7 +168,7 @@ class Host:
 
 @dataclass
 class Hosts:
-    """All hosts, and how ssh reaches them."""
+    """The hosts, and the configuration by which ssh reaches them."""
 
     hosts: list[Host]
     config: Path

@@ -189,7 +189,7 @@ def test_each_worker_sends_its_output(cloud: Cloud, tmp_path: Path) -> None:
 
 
 def test_stop_ends_every_worker(cloud: Cloud, tmp_path: Path) -> None:
-    """Each says that it ended, and gcloud ends with its code."""
+    """A stop ends every worker with its own event, and then gcloud with the worker's code."""
     going = begin(cloud, tmp_path, **SLEEPING)
     seen = Seen(going)
     seen.running(0, 1, 2)
@@ -221,7 +221,7 @@ PROGRAM = """
 def test_death_of_this_program_ends_workers(
     cloud: Cloud, tmp_path: Path, number: signal.Signals
 ) -> None:
-    """Neither gcloud nor its ssh is left here, nor anything on a worker."""
+    """If this program dies, gcloud, its ssh and all processes on the workers end."""
     write_probe(tmp_path / "probe.pyz", **SLEEPING)
     with subprocess.Popen(
         [
@@ -311,7 +311,7 @@ def test_refusal_of_gcloud_is_its_own_words(cloud: Cloud, tmp_path: Path, state:
 
 
 def test_hosts_are_counted_by_gcloud(cloud: Cloud) -> None:
-    """Its document is read, whatever the version writes around it on stderr."""
+    """The hosts are counted from gcloud's document, whatever it writes to stderr."""
     request = LaunchRequest(archive=Path("unused"), options=OPTIONS)
 
     done = subprocess.run(

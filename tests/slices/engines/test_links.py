@@ -51,7 +51,7 @@ def events_of(
 
 
 def test_host_with_slow_link_is_named(hosts: Hosts, tmp_path: Path) -> None:
-    """Its links are the slowest, and so is it, whichever of its neighbours measures them."""
+    """The host with a slow link is named, whichever neighbour measures it."""
     hosts[1].slow_down()
 
     done = run_started(tmp_path, "ssh", *words(hosts, "--level", "full", "jax.slice_rate"))
@@ -81,7 +81,7 @@ def test_host_behind_a_filter_says_why_it_waits(hosts: Hosts, tmp_path: Path) ->
 
 
 def test_host_lost_behind_a_filter_is_named(hosts: Hosts, tmp_path: Path) -> None:
-    """A firewall drops what hosts 0 and 1 send each other in the middle of a check."""
+    """A host is named as lost if a firewall drops its messages in the middle of a check."""
     checks = write_checks(tmp_path / "checks", HANG.format(host=1))
     with events_of(tmp_path, *words(hosts, "jax.probed"), checks=checks) as (process, events):
         next(one for one in events if (one["event"], one.get("id")) == ("started", "jax.probed"))

@@ -1,4 +1,4 @@
-"""Runs started by the real mpirun, on two hosts that a stand-in for ssh makes of this machine."""
+"""Runs by the real mpirun, on two hosts that a stand-in for ssh makes of this machine."""
 
 from __future__ import annotations
 
@@ -140,7 +140,7 @@ def test_failing_host_is_named_and_the_other_kept(
 
 @both
 def test_missing_python_is_named_on_each_host(name: str, programs: str, tmp_path: Path) -> None:
-    """The host was reached, has the probe, and its shell says why it goes no further."""
+    """A missing Python is named for each host by its shell, after the probe has arrived."""
     seen = Seen(Machine(name, programs, tmp_path).begin(python="/no/python")).all()
 
     for host in (0, 1):
@@ -150,7 +150,7 @@ def test_missing_python_is_named_on_each_host(name: str, programs: str, tmp_path
 
 @both
 def test_stop_ends_both_hosts(name: str, programs: str, tmp_path: Path) -> None:
-    """Nothing of them is left."""
+    """A stop ends both hosts and leaves no process."""
     machine = Machine(name, programs, tmp_path)
     run = machine.begin(h0={"sleep": 600}, h1={"sleep": 600})
     seen = Seen(run)
@@ -167,7 +167,7 @@ def test_stop_ends_both_hosts(name: str, programs: str, tmp_path: Path) -> None:
 
 @pytest.mark.skipif(bool(lacks(None)), reason=lacks(None) or "-")
 def test_unreachable_host_ends_mpirun_with_its_words(tmp_path: Path) -> None:
-    """Open MPI starts all hosts or none, and names the one in what it writes."""
+    """If a host can't be reached, mpirun starts none and ends with its own message."""
     machine = Machine("4", os.environ["PATH"], tmp_path)
     (tmp_path / "agent").write_text(
         AGENT.replace(

@@ -45,7 +45,7 @@ ENV = {
 
 @pytest.fixture(scope="module")
 def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """Return the address of a cluster whose nodes have four chips each, as they say."""
+    """Return the address of a Ray cluster whose nodes claim four chips each."""
     with (
         (tmp_path_factory.mktemp("ray") / "log").open("w") as log,
         subprocess.Popen(
@@ -96,7 +96,7 @@ class RayRun:
 
 
 def test_both_hosts_come_with_their_numbers(address: str, tmp_path: Path) -> None:
-    """One of them fails, and the other's long lines arrive whole."""
+    """Both hosts have their numbers; one fails, and the other's long lines arrive whole."""
     made = RayRun(address, tmp_path, h0={"lines": 3, "width": 100_000}, h1={"code": 3})
 
     seen = made.seen.all()
@@ -128,7 +128,7 @@ def test_killed_host_is_named_and_the_other_kept(address: str, tmp_path: Path) -
 
 
 def test_missing_python_is_named_on_each_host(address: str, tmp_path: Path) -> None:
-    """The host was reached, and the operating system says why it goes no further."""
+    """A missing Python is named for each host by the operating system's message."""
     seen = RayRun(address, tmp_path, there="/no/python").seen.all()
 
     for host in (0, 1):

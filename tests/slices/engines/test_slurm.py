@@ -97,7 +97,7 @@ def test_failing_host_is_named_and_the_other_kept(
 
 
 def test_missing_python_is_named_on_each_host(env: dict[str, str], tmp_path: Path) -> None:
-    """The host was reached, has the probe, and its shell says why it goes no further."""
+    """A missing Python is named for each host by its shell, after the probe has arrived."""
     seen = Seen(begin(env, tmp_path, python="/no/python")).all()
 
     for host in (0, 1):
@@ -106,7 +106,7 @@ def test_missing_python_is_named_on_each_host(env: dict[str, str], tmp_path: Pat
 
 
 def test_stop_ends_both_hosts(env: dict[str, str], tmp_path: Path) -> None:
-    """Their lifelines end, so they say why, and nothing of them is left."""
+    """A stop ends both hosts by their lifelines and leaves nothing."""
     run = begin(env, tmp_path, h0={"sleep": 600}, h1={"sleep": 600})
     seen = Seen(run)
     seen.running(0, 1)

@@ -34,7 +34,7 @@ def three_hosts(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Hosts]:
 
 @pytest.fixture
 def hosts(three_hosts: Hosts) -> Iterator[Hosts]:
-    """Return three hosts that a test leaves as they are; what a failed one leaves is removed."""
+    """Return three hosts that tests must leave clean; what a failed test leaves is removed."""
     yield three_hosts
     for host in three_hosts:
         host.clear()
@@ -74,7 +74,7 @@ def test_each_host_sends_its_output(hosts: Hosts, tmp_path: Path) -> None:
 
 
 def test_stop_ends_every_host(hosts: Hosts, tmp_path: Path) -> None:
-    """Each says that it ended, before ssh is ended here."""
+    """A stop ends every host with its own event, before ssh is ended here."""
     going = begin(hosts, tmp_path, **SLEEPING)
     seen = Seen(going)
     seen.running(0, 1, 2)
@@ -242,7 +242,7 @@ def greet(hosts: Hosts) -> None:
 def test_broken_host_is_named_and_others_kept(
     broken: Hosts, tmp_path: Path, fault: Any, expected: tuple[HostStage, EndReason, int]
 ) -> None:
-    """The stage and the code say how far it got, and the last lines are those of ssh."""
+    """A broken host is named with its stage, code and ssh's last lines; the others are kept."""
     fault(broken)
     seen = Seen(begin(broken, tmp_path, "-oConnectTimeout=3")).all()
 
@@ -296,7 +296,7 @@ def test_cut_link_ends_both_sides(
 def test_cut_link_and_killed_program_leave_nothing(
     broken: Hosts, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A host that nobody can reach any more ends by itself."""
+    """After a cut link and a killed program, the unreachable host ends by itself."""
     monkeypatch.setattr(host_shell_command, "LIFELINE_S", 6)
     seen = Seen(begin(broken, tmp_path, **SLEEPING))
     seen.running(0, 1, 2)
