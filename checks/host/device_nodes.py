@@ -59,7 +59,7 @@ def _access(nodes: list[host.DeviceNode]) -> Finding:
 
 
 def _missing_hint(machine: host.Machine, chips: list[host.Chip]) -> str:
-    """Say what makes the nodes appear: container flags, or the software version of the VM."""
+    """Return the hint that makes the nodes appear: container flags, or the VM's software."""
     container = host.detect_container(machine)
     if container:
         return _docker.restart(container)
@@ -70,7 +70,7 @@ def _missing_hint(machine: host.Machine, chips: list[host.Chip]) -> str:
 
 
 def _locked_memory() -> Finding:
-    """Tell how much memory a process may lock: VFIO pins host buffers, and containers limit it."""
+    """Return the finding on the memory that a process may lock; VFIO pins host buffers in it."""
     import resource
 
     limit = resource.getrlimit(resource.RLIMIT_MEMLOCK)[0]

@@ -68,7 +68,7 @@ def run(machine: host.Machine | None = None):
 
 
 def _everywhere(machine: host.Machine, metadata: host.Metadata) -> str:
-    """Say how to start a program on every host: alone here, it waits for the others."""
+    """Return the hint to start a program on every host; on one host, it waits for the others."""
     generation = host.find_generation(machine, metadata)
     if machine.env.get("KUBERNETES_SERVICE_HOST"):
         return "start the program in one pod per host, with an indexed Job or a JobSet"

@@ -108,7 +108,7 @@ def device_bits(array):
 
 
 def difference(sent, back):
-    """Return how an array that came back differs from the one sent, or an empty text."""
+    """Describe how a returned array differs from the one sent, or return an empty string."""
     sent = sent.astype(sent.dtype.newbyteorder("="), copy=False)
     if (sent.dtype, sent.shape) != (back.dtype, back.shape):
         return f"{back.dtype.name}{list(back.shape)}"
@@ -117,7 +117,7 @@ def difference(sent, back):
 
 
 def lost_payloads(sent, back):
-    """Return where a NaN came back as a NaN with other bits."""
+    """Return a mask of the NaNs that came back as NaNs with other bits."""
     if sent.dtype.kind == "c":
         sent, back = (array.view(array.real.dtype) for array in (sent, back))
     with np.errstate(invalid="ignore"):  # signalling NaNs

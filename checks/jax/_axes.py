@@ -26,7 +26,7 @@ def gathered(x, axis):
 
 
 def passed_on(x, axis, count):
-    """Return the `x: int32[1, 1, w]` of the device before this one along an axis."""
+    """Return the `x: int32[1, 1, w]` of the previous device along an axis."""
     return jax.lax.ppermute(x, axis, [(place, (place + 1) % count) for place in range(count)])
 
 
@@ -46,7 +46,7 @@ def programs(grid):
 
 
 def expected(numbers, axis):
-    """Return sum, blocks and the block before along an axis, each `int32[d, k, w]`."""
+    """Return sum, blocks and the previous block along an axis, each `int32[d, k, w]`."""
     place = AXES.index(axis)
     sums = numbers.sum(place, keepdims=True, dtype=np.int32)[:, :, None]
     blocks = numbers[:, None] if place else numbers.swapaxes(0, 1)[None]
@@ -59,7 +59,7 @@ def expected(numbers, axis):
 
 
 def findings(prefix, grid, program, rows):
-    """Yield how many devices of this host are exact in each collective along each axis.
+    """Yield the number of exact devices of this host for each collective along each axis.
 
     `rows` is the word for a row of the grid: hosts, or slices.
     """

@@ -52,7 +52,7 @@ class Trial(NamedTuple):
 
 
 def trial(program, x):
-    """Compile what `program()` returns, load it from a folder, and then break the entry.
+    """Compile a program, load it from the cache, then compile it with a corrupt cache entry.
 
     Finally use a folder that cannot be written, even by root, because it is below a file.
     """

@@ -26,7 +26,7 @@ LONGER = Hint.see("tpustarter check jax.endurance --minutes 10", "runs for longe
 
 
 def at_the_start(rounds):
-    """Yield whether all devices had the same results before it began."""
+    """Yield the number of devices that agreed on the results before the soak began."""
     yield from tally("JAX-SOAK-START", "devices with the same results at the start",
                      rounds.outsiders(), hint(rounds.devices))  # fmt: skip
 
@@ -59,7 +59,7 @@ def of_memory(memory):
 
 
 def excluded(wrong, compared):
-    """Return the error rate that comparisons exclude at 95 % confidence, or the one they found."""
+    """Return the error rate that the comparisons exclude at 95 % confidence, or the observed."""
     if not compared:
         return "nothing compared"
     if wrong:

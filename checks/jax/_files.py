@@ -17,7 +17,7 @@ MODULES = {"npz": "numpy", "msgpack": "msgpack", "orbax": "orbax.checkpoint"}
 
 
 def installed(library):
-    """Return whether what a format needs can be imported; imports no more than its parent."""
+    """Return whether a format's library can be imported; this imports only its parent package."""
     parent, _, child = MODULES[library].partition(".")
     if importlib.util.find_spec(parent) is None:
         return False
@@ -74,7 +74,7 @@ def orbax(arrays, folder):
 
 
 def difference(sent, back):
-    """Return how an array that came back differs from the one sent, or an empty text."""
+    """Describe how a returned array differs from the one sent, or return an empty string."""
     if back is None:
         return "spread over other devices"
     return _arrays.difference(np.asarray(sent), np.asarray(back))

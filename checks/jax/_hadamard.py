@@ -36,7 +36,7 @@ def kinds(device):
 
 
 def bits(dtype):
-    """Return how many bits of a whole number a type holds, without the sign; at most 8."""
+    """Return the bits of a whole number that a type holds, without the sign; at most 8."""
     if jnp.issubdtype(dtype, jnp.integer):
         return jnp.iinfo(dtype).bits - 1
     return min(MOST_BITS, jnp.finfo(dtype).nmant + 1)
@@ -93,7 +93,7 @@ def summary(x):
 
 
 def difference(actual, expected):
-    """Return how rows `[k, n]` that repeat `expected` differ from it, or an empty text."""
+    """Describe how rows `[k, n]` differ from repeats of `expected`, or return an empty string."""
     actual = np.asarray(actual).astype(np.float32).reshape(-1, *expected.shape)
     wrong, infinite = (actual != expected).sum(), (~np.isfinite(actual)).sum()
     text = f"{wrong} of {actual.size} numbers wrong"

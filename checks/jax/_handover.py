@@ -49,7 +49,7 @@ def order(actual, version, hint):
 
 
 def through_torch(name, device):
-    """Return how an array differs after a round trip to PyTorch, or an empty text."""
+    """Describe how an array differs after a round trip to PyTorch, or return an empty string."""
     import torch
 
     sent = _arrays.ordinary(name)

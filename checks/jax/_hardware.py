@@ -23,7 +23,7 @@ LINKS = Hint.see(
 
 
 def places(devices):
-    """Yield whether each device has its own coordinates, and the chips fill the box they span.
+    """Yield findings on the devices' coordinates: unique, and the chips fill the box they span.
 
     Several slices may be joined: coordinates count within the slice of the first device.
     """

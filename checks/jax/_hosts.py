@@ -81,7 +81,7 @@ def first_difference(parts, others):
 
 
 def tally(code, name, lost, hint):
-    """Yield how many hosts are as expected; the first host also yields each that is not.
+    """Yield the number of hosts that are as expected; the first host also names the others.
 
     `lost` has the difference of each host, such as `host:3`. It is the same on every host, so one
     of them names the others.

@@ -28,7 +28,7 @@ def random_bytes():
 
 
 def numbers(place):
-    """Return arrays of every size, each byte of which is another for the device at each place."""
+    """Return arrays of every size; each byte differs between the devices at different places."""
     return [
         (one ^ np.uint8(place % 256)).view(dtype).reshape(1, *shape)
         for one, (shape, dtype) in zip(random_bytes(), (*SIZES, EMPTY), strict=True)
@@ -36,7 +36,7 @@ def numbers(place):
 
 
 def complements(place):
-    """Return what `complement` makes of `numbers(place)`, without the empty array."""
+    """Return the expected result of `complement` for `numbers(place)`, without the empty array."""
     return numbers(255 - place)[:-1]  # every byte is combined with `place` by exclusive or
 
 
@@ -59,7 +59,7 @@ def apart(arrays, devices):
 
 
 def difference(sent, back):
-    """Return which sizes came back changed, or an empty text."""
+    """Return the sizes whose arrays came back changed, or an empty string."""
     texts = []
     for original, returned in zip(sent, back, strict=True):
         if (original.dtype, original.shape) != (returned.dtype, returned.shape):

@@ -60,7 +60,7 @@ def mismatch(actual, expected):
 
 
 def changed(sent, back):
-    """Return how what came back differs, else an empty text; bits of numbers are compared."""
+    """Describe how an array came back changed, compared bit by bit, or return an empty string."""
     if (sent.dtype, sent.shape) != (back.dtype, back.shape):
         return f"{back.dtype.name}{list(back.shape)}"
     if sent.dtype != np.uint32:

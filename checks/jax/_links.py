@@ -39,7 +39,7 @@ def all_to_all(x, _):
 
 
 def ppermute(x, count):
-    """Return `x: float32[d, r, w]` of the device before this one; the first gets the last's."""
+    """Return the `x: float32[d, r, w]` of the previous device; the first gets the last's."""
     return jax.lax.ppermute(x, "d", [(i, (i + 1) % count) for i in range(count)])
 
 
@@ -60,7 +60,7 @@ def from_next(head, count):
 
 
 def as_sent(head, _):
-    """Return what was sent to this device."""
+    """Return the values that were sent to this device."""
     return head
 
 
@@ -135,7 +135,7 @@ def lasts(name, first, rounds):
 
 
 def difference(actual, expected):
-    """Return how the rows that a device holds in the end differ, or an empty text."""
+    """Describe how the final rows of a device differ, or return an empty string."""
     if actual.shape != expected.shape:
         return f"shape {list(actual.shape)}"
     off = actual - expected

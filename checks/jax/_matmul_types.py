@@ -80,7 +80,7 @@ def product(pair):
 
 
 def difference(actual, exact):
-    """Return how a product of whole numbers differs from the exact one, or an empty text."""
+    """Describe how a product of whole numbers differs, or return an empty string."""
     values = np.asarray(actual).astype(np.float64)
     wrong = values != exact
     if not wrong.any():

@@ -15,7 +15,7 @@ SORTED = (
 
 
 def together(devices):
-    """Yield whether the devices of each host are contiguous, and the hosts in order.
+    """Yield findings on contiguity: the devices of each host, and the order of the hosts.
 
     JAX's `multihost_utils` assumes both.
     """
@@ -38,7 +38,7 @@ def brief(numbers):
 
 
 def blocks(devices):
-    """Yield whether the chips of each host fill a box, and the boxes follow each other."""
+    """Yield findings on boxes: the chips of each host fill one, and the boxes follow in order."""
     chips = {
         host: sorted({tuple(device.coords) for device in own})
         for host, own in _slices.hosts(devices).items()

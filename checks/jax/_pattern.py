@@ -124,14 +124,14 @@ class Memory:
                 self.first.setdefault(place, where)
 
     def lost(self):
-        """Return for each device its wrong words, or an empty text."""
+        """Describe the wrong words of each device; an empty string if it has none."""
         texts = {place: f"{self.wrong[place]} wrong, first {where}"
                  for place, where in self.first.items()}  # fmt: skip
         return {label(device): texts.get(place, "") for place, device in enumerate(self.devices)}
 
 
 def fitting(stats, size):
-    """Return whether devices report their free memory, and the number of chunks to fill at most."""
+    """Return whether devices report their free memory, and the largest number of chunks to fill."""
     if not all(stat and "bytes_limit" in stat for stat in stats):
         return False, UNTOLD
     free = min(stat["bytes_limit"] - stat.get("bytes_in_use", 0) for stat in stats)
@@ -139,7 +139,7 @@ def fitting(stats, size):
 
 
 def attempt(work):
-    """Call `work`, and return whether there was enough memory for it."""
+    """Call `work`, and return False if it ran out of memory."""
     try:
         work()
     except jax.errors.JaxRuntimeError as error:

@@ -112,7 +112,7 @@ def classify(error):
 
 
 def worse(kind, reference):
-    """Return whether one class is less exact than another."""
+    """Return True if one class of arithmetic is less precise than another."""
     order = list(CLASSES)
     return order.index(kind) > order.index(reference)
 

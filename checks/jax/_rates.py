@@ -77,7 +77,7 @@ def judge(rate, unit, device, kind):
 
 
 def stragglers(code, name, best, unit):
-    """Yield how many devices are about as fast as most, then each that is slower.
+    """Yield the number of devices with about the usual rate, then each slower device.
 
     `best` is the highest rate of each device. Virtual devices share the cores of one machine, so a
     slow one is no fault.

@@ -44,6 +44,6 @@ def draw():
 
 
 def difference(actual, reference):
-    """Return how many numbers of a reduction are wrong, or an empty text."""
+    """Describe the wrong numbers of a reduction, or return an empty string."""
     wrong = np.count_nonzero(actual != reference)
     return f"{wrong} of {np.size(reference)} numbers wrong" if wrong else ""

@@ -6,7 +6,7 @@ from tpustarter.checks.jax import _collectives
 
 
 def from_before(x, count):
-    """Return the `x: int32[1, w]` of the device before this one, around the ring."""
+    """Return the `x: int32[1, w]` of the previous device in the ring."""
     return jax.lax.ppermute(x, "d", [(place, (place + 1) % count) for place in range(count)])
 
 

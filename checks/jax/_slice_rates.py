@@ -54,7 +54,7 @@ def along_axis(name, x, count, seconds):
 
 
 def over_links(program, grid, pairs):
-    """Return the rate of each link, by its place, and the errors in each device's last rows.
+    """Return the rate of each link by its place, and the errors in each device's last rows.
 
     It is GB/s in one direction while both are in use, or microseconds of a small array's round.
     """

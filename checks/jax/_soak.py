@@ -50,7 +50,7 @@ def programs(devices):
         return [_work.scatter(number), *(jnp.zeros((1, *shape), jnp.uint32) for shape in shapes)]
 
     def rounds(span, bits, *reference):
-        """Return by kind how many results were wrong and in which round first, and the last ones.
+        """Return the wrong results and first bad round of each kind of work, and the last results.
 
         What was wrong is counted up to 2**32 - 1.
         """

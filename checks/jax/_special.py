@@ -48,7 +48,7 @@ def inside(numpy, x):
 
 
 def difference(actual, expected):
-    """Return how the rows of an operation differ from NumPy's, or an empty text."""
+    """Describe how the rows of an operation differ from NumPy's, or return an empty string."""
     actual = np.asarray(actual)
     wrong = np.flatnonzero((actual != expected) & ~(np.isnan(actual) & np.isnan(expected)))
     if not wrong.size:
@@ -58,7 +58,7 @@ def difference(actual, expected):
 
 
 def spoilt(product, sums):
-    """Return how a product with a matrix of ones hides or spreads numbers that are not finite."""
+    """Describe NaN and infinity that a product hides or spreads, or return an empty string."""
     finite = np.isfinite(np.asarray(product))
     rows = np.ones(SIZE, bool)
     rows[NOT_FINITE] = False

@@ -7,12 +7,12 @@ from jax.sharding import PartitionSpec as P
 
 
 def from_callback(numbers, sharding):
-    """Return a NumPy array as one sharded array, whose parts are requested by their index."""
+    """Return a NumPy array as one sharded array, whose shards are requested by their index."""
     return jax.make_array_from_callback(numbers.shape, sharding, lambda index: numbers[index])
 
 
 def from_parts(numbers, sharding):
-    """Return a NumPy array as one sharded array, made from one array on each device."""
+    """Return a NumPy array as one sharded array, made of one array on each device."""
     places = sharding.addressable_devices_indices_map(numbers.shape)
     parts = [jax.device_put(numbers[index], device) for device, index in places.items()]
     return jax.make_array_from_single_device_arrays(numbers.shape, sharding, parts)
@@ -32,7 +32,7 @@ def shardings(devices):
 
 
 def difference(numbers, array, count):
-    """Return how a sharded array differs from the numbers it was made of, or an empty text."""
+    """Describe how a sharded array differs from its source, or return an empty string."""
     shards = array.addressable_shards
     if len({shard.device for shard in shards}) != count:
         return f"on {len(shards)} of {count} devices"

@@ -98,7 +98,7 @@ def room(size):
 
 
 def shares_memory(array, x):
-    """Return whether a part of `x` on a CPU device is in the memory of a NumPy array."""
+    """Return whether any CPU shard of `x` shares memory with a NumPy array."""
     start, end = array.ctypes.data, array.ctypes.data + array.nbytes
     return any(
         shard.device.platform == "cpu" and start <= shard.data.unsafe_buffer_pointer() < end

@@ -23,7 +23,7 @@ def numbers():
 
 
 def differs(sent, received):
-    """Return how a tree differs from the one sent in structure, types or numbers, or empty text."""
+    """Describe how a tree differs in structure, types or numbers, or return an empty string."""
     if jax.tree.structure(sent) != jax.tree.structure(received):
         return "another structure"
     pairs = zip(jax.tree.leaves(sent), jax.tree.leaves(received), strict=True)

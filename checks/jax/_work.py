@@ -81,7 +81,7 @@ WORK = {
 
 
 def done_by(device):
-    """Return the names in `WORK` of the kinds that a device does without a cast."""
+    """Return the names in `WORK` of the kinds of work that a device does without a cast."""
     native = _matmul_types.native(device)
     return [name for name, make in WORK.items() if make is not int8 or "int8" in native]
 
@@ -106,7 +106,7 @@ def different(results, reference, place):
 
 
 def kept(results, last, place):
-    """Return `last: uint32[1, 2, ...]` of each kind with the results put at a place."""
+    """Return `last: uint32[1, 2, ...]` of each kind with the results stored at a place."""
     pairs = zip(results, last, strict=True)
     return [jax.lax.dynamic_update_index_in_dim(array, new[None], place, 1) for new, array in pairs]
 

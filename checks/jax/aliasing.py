@@ -70,7 +70,7 @@ def first(x):
 
 
 def after_writing(convert):
-    """Return the first number of a JAX array after 42 was written to the NumPy array it is from."""
+    """Return a JAX array's first number after writing 42 to the NumPy array it was made from."""
     bytes_ = np.zeros(4096 + 64, np.uint8)
     start = -bytes_.ctypes.data % 64  # a CPU device shares memory that starts at such a boundary
     array = bytes_[start : start + 4096].view(np.float32)

@@ -22,7 +22,7 @@ def stacked(x, axis):
 
 
 def joined(x):
-    """Return all devices' `x: int32[w]` one behind the other, as `int32[d * w]`."""
+    """Return all devices' `x: int32[w]` concatenated, as `int32[d * w]`."""
     return jax.lax.all_gather(x, "d", tiled=True)
 
 

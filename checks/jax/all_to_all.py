@@ -26,7 +26,7 @@ def joined(x):
 
 
 def exchange(x):
-    """Return what a device gets in both layouts; `x: int32[1, d, w]`."""
+    """Return the blocks that a device receives, in both layouts; `x: int32[1, d, w]`."""
     return stacked(x[0])[None], joined(x[0])[None]
 
 

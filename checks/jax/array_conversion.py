@@ -33,7 +33,7 @@ def to_numpy(array):
 
 
 def bits_on_device(*arrays):
-    """Return what the device holds as unsigned integers; each array `[1024]`, of one of `CORE`."""
+    """Return the bits of arrays on the device, as unsigned integers; `[1024]` of each of `CORE`."""
     return tuple(_arrays.device_bits(array) for array in arrays)
 
 
@@ -66,12 +66,12 @@ def run():
 
 
 def travel(array):
-    """Return how an array differs after the way there and back, or an empty text."""
+    """Describe how an array differs after a round trip, or return an empty string."""
     return _arrays.difference(array, to_numpy(to_jax(array)))
 
 
 def attempt(name):
-    """Return how a type differs after the way there and back, and who refused an optional one."""
+    """Describe how a type differs after a round trip, and the refusal of an optional type."""
     try:
         return travel(_arrays.patterns(name)), ""
     except _arrays.REFUSALS as refusal:

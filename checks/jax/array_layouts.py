@@ -43,7 +43,7 @@ def fingerprint(x):
 
 
 def expected_fingerprint(array):
-    """Return what `fingerprint` must be, by NumPy."""
+    """Return the expected result of `fingerprint`, computed by NumPy."""
     return int(np.dot(array.ravel(), np.arange(1, 2 * array.size, 2, dtype=np.uint32)))
 
 

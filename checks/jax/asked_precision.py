@@ -23,19 +23,19 @@ DO = _precision.AGAIN.replace("matmul_precision", "asked_precision")
 
 
 def multiply_all_ways(x, y):
-    """Return `x @ y` once for each way to ask; `x, y: float32[512, 512]`."""
+    """Return `x @ y` for each way to request a precision; `x, y: float32[512, 512]`."""
     return [way.multiply(x, y) for way in _requests.WAYS.values()]
 
 
 def programs(devices):
-    """Yield one program that asks in every way."""
+    """Yield one program that requests a precision in every way."""
     shape, sharding = (_precision.SIZE, _precision.SIZE), SingleDeviceSharding(devices[0])
     x = jax.ShapeDtypeStruct(shape, np.float32, sharding=sharding)
     yield "multiply_all_ways", multiply_all_ways, (x, x)
 
 
 def run():
-    """Read the precision that each way requests, then measure the arithmetic that it got."""
+    """Read the precision that each way requests, then measure the arithmetic that was used."""
     device, pair = jax.local_devices()[0], _precision.scattered()
     lost = {}
     for name, way in _requests.WAYS.items():
@@ -65,5 +65,5 @@ def documented(asks):
 
 
 def difference(kind, expected):
-    """Return what was computed where that is coarser than documented, or an empty text."""
+    """Describe arithmetic that is less precise than documented, or return an empty string."""
     return f"{kind}, not {expected}" if _precision.worse(kind, expected) else ""

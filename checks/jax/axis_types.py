@@ -31,7 +31,7 @@ def combine(x, y):
 
 
 def programs(devices):
-    """Yield the same program on both types of axis: `x` is cut along `d`, `y` is not."""
+    """Yield the same program on both types of axis: `x` is sharded along `d`, `y` is replicated."""
     for name, kind in TYPES.items():
         mesh = Mesh(np.array(devices), ("d",), axis_types=(kind,))
         x = argument(mesh, P("d"), 2 * len(devices), WIDTH, dtype=np.float32)

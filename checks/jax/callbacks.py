@@ -65,13 +65,13 @@ def run():
 
 
 def difference(actual, expected):
-    """Return how an array differs from what should have been answered, or an empty text."""
+    """Describe how an array differs from the expected answer, or return an empty string."""
     count = np.count_nonzero(np.asarray(actual) != expected)
     return f"{count} of {expected.size} numbers wrong" if count else ""
 
 
 def debug_callback(received, sent):
-    """Return the finding about what `jax.debug.callback` told, which JAX may drop or repeat."""
+    """Return the finding on the calls of `jax.debug.callback`, which JAX may drop or repeat."""
     code, name = "JAX-CALLBACK-DEBUG", "devices that debug.callback reported"
     if received == sent or set(received) - set(sent):
         actual = len(sent) if received == sent else "a number that no device sent"

@@ -28,7 +28,7 @@ FOLDER = "see `ls -ld $JAX_COMPILATION_CACHE_DIR`; without write access, every s
 
 
 def program():
-    """Return a function that JAX has not met, and that is the same program every time."""
+    """Return a new function object, whose compiled program is the same each time."""
 
     def step(x):
         """Return `x + sum(x)`, the sum over the devices, for `x: int32[d, w]`."""
@@ -38,7 +38,7 @@ def program():
 
 
 def programs(devices):
-    """Yield the program that is compiled again and again."""
+    """Yield the program that is compiled repeatedly."""
     sharding = NamedSharding(Mesh(np.array(devices), ("d",)), P("d"))
     shape = len(devices), _collectives.WIDTH
     yield "step", program(), (jax.ShapeDtypeStruct(shape, np.int32, sharding=sharding),)
@@ -76,5 +76,5 @@ def run():
 
 
 def reaction(compiled):
-    """Return what JAX does where it cannot use the cache."""
+    """Return the reaction of JAX to a cache that it cannot use."""
     return f"JAX {'warns' if compiled.warned else 'says nothing'} and compiles"

@@ -26,7 +26,7 @@ CHOSEN = {-5: 10, 0: 10, 1: 20, 2: 30, 99: 30}
 
 
 def steps_to_one(n):
-    """Return how often `n: int32[]` is halved, or tripled and one added, until it is 1."""
+    """Return the number of Collatz steps from `n: int32[]` to 1."""
 
     def step(state):
         n, count = state

@@ -18,7 +18,7 @@ AFTER = ["jax.devices_visible"]
 
 
 def programs(devices):
-    """Yield what sends each device's row once round the ring of devices: `x: int32[d, w]`."""
+    """Yield the program that sends each device's row once round the ring: `x: int32[d, w]`."""
     yield from _ring.programs(devices)
 
 

@@ -26,7 +26,7 @@ DO = _precision.AGAIN.replace("matmul_precision", "default_precision")
 
 
 def multiply_plain(x, y):
-    """Return `x @ y` as code that says nothing about precision; `x, y: float32[512, 512]`."""
+    """Return `x @ y` without naming a precision; `x, y: float32[512, 512]`."""
     return jnp.matmul(x, y)
 
 

@@ -23,12 +23,12 @@ OTHERS = Hint.see("env | grep -E 'TPU_|JAX_'", "shows the variables that describ
 
 
 def answer(x):
-    """Return a device's place in the row, added to `x: int32[1, w]`, the numbers it was given."""
+    """Return `x: int32[1, w]`, the numbers that a device was given, plus the device's index."""
     return x + jax.lax.axis_index("d")
 
 
 def programs(devices):
-    """Yield what all devices run at once: `x: int32[d, w]`, a row for each."""
+    """Yield the program that all devices run at once: `x: int32[d, w]`, a row for each."""
     function, x = _collectives.spread(answer, devices)
     yield "answer", function, (x,)
 
@@ -59,12 +59,12 @@ def numbered(devices):
 
 
 def shared(times):
-    """Return how many devices have an id, where it is more than one."""
+    """Describe an id that several devices share, or return an empty string."""
     return "" if times == 1 else f"{times} devices have this id"
 
 
 def processes(devices, local, own, count):
-    """Compare process and host numbers of all devices with what JAX says of the processes."""
+    """Compare process and host numbers of all devices with the processes that JAX reports."""
     indices = sorted({device.process_index for device in devices})
     code, text = "JAX-IDENTITY-PROCESSES", "processes that have devices"
     yield compare(code, text, str(indices), str([*range(count)]), hint=OTHERS)
@@ -76,5 +76,5 @@ def processes(devices, local, own, count):
 
 
 def foreign(process, own):
-    """Return whose a device is, where it is not this process's own."""
+    """Describe the owner of a device that is not this process's own, or return an empty string."""
     return "" if process == own else f"process {process}, this is {own}"

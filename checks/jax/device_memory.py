@@ -31,12 +31,12 @@ def fill(x):
 
 
 def count_wrong(words, x):
-    """Return how many of a device's `words: int32[1, words]` are not its pattern."""
+    """Return the count of a device's `words: int32[1, words]` that differ from its pattern."""
     return jnp.sum(words != pattern(x), axis=1, keepdims=True)
 
 
 def programs(devices):
-    """Yield what writes 1 MiB on each device, and what reads them back there."""
+    """Yield the program that writes 1 MiB on each device, and the one that verifies it there."""
     write, x = _collectives.spread(fill, devices)
     read, _ = _collectives.spread(count_wrong, devices)
     words = _collectives.argument(x.sharding.mesh, x.sharding.spec, len(devices), WORDS)

@@ -34,7 +34,7 @@ LATE = "do not wait after each call, and read results late, so that JAX can queu
 
 
 def add_one(x):
-    """Return `x + 1` of `x: int32[d, h, w]`: next to nothing to do."""
+    """Return `x + 1` of `x: int32[d, h, w]`: almost no work."""
     return x + 1
 
 
@@ -46,7 +46,7 @@ def programs(devices):
 
 
 def time_calls(program, x):
-    """Return the last `x`, and microseconds of a call: of each waited for, and in each queue."""
+    """Return the last `x`, and microseconds per call: blocking on each call, and for each queue."""
     trips, queued = [], []
     for _ in range(TRIPS):
         began = time.perf_counter()

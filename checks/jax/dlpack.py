@@ -34,13 +34,13 @@ def add_one(x):
 
 
 def programs(devices):
-    """Yield the program that computes with what was handed over."""
+    """Yield the program that computes with an exchanged array."""
     x = jax.ShapeDtypeStruct((1024,), np.float32, sharding=SingleDeviceSharding(devices[0]))
     yield "add_one", add_one, (x,)
 
 
 def from_numpy(array):
-    """Return a NumPy array as a JAX array on a CPU, without a copy where that can be."""
+    """Return a NumPy array as a JAX array on a CPU, without a copy if possible."""
     return jnp.from_dlpack(array)
 
 

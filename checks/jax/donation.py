@@ -31,19 +31,19 @@ def add_one(x):
 
 
 def total(x):
-    """Return the sum of `x: float32[1024]`, for which the memory of `x` is no use."""
+    """Return the sum of `x: float32[1024]`, which cannot reuse the memory of `x`."""
     return jnp.sum(x)
 
 
 def programs(devices):
-    """Yield the program whose argument can be reused, and the one whose cannot."""
+    """Yield the program that can reuse its argument's memory, and the one that cannot."""
     x = jax.ShapeDtypeStruct((1024,), np.float32, sharding=SingleDeviceSharding(devices[0]))
     yield "add_one", add_one, (x,)
     yield "total", total, (x,)
 
 
 def donate(function, x):
-    """Return the result of a function that is given its argument for good, and the warnings."""
+    """Return the result of a function whose argument is donated, and the warnings."""
 
     @functools.wraps(function)
     def given(x):  # JAX warns once for a function it knows
@@ -76,5 +76,5 @@ def run():
 
 
 def same(actual, expected):
-    """Return whether numbers are as they were."""
+    """Return `as it was` for equal numbers, else `other numbers`."""
     return "as it was" if np.array_equal(actual, expected) else "other numbers"

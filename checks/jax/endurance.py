@@ -57,14 +57,14 @@ def run():
 
 
 def every_s(requested_s):
-    """Return how many seconds the devices work between two looks."""
+    """Return the seconds of work between two comparisons."""
     least, most = LOOKS
     seconds = min(max(EVERY_S[0], requested_s / most), EVERY_S[1])
     return min(seconds, requested_s / least)
 
 
 def so_far(ran_s, requested_s, rounds, memory):
-    """Return in a few words how far it has come, and what was wrong."""
+    """Return the progress and the number of wrong results so far, as text."""
     compared = rounds.completed * sum(rounds.sizes) * len(rounds.devices) + memory.words
     wrong = rounds.wrong.sum() + sum(memory.wrong)
     text = f"{ran_s / 60:.1f} of {requested_s / 60:.4g} min, {rounds.completed} rounds, "

@@ -38,7 +38,7 @@ def total(shard):
 
 
 def from_left(shard, count):
-    """Return the `shard: int32[1, w, w]` of the device before this one, round the ring."""
+    """Return the `shard: int32[1, w, w]` of the previous device in the ring."""
     return jax.lax.ppermute(shard, "d", [(index, (index + 1) % count) for index in range(count)])
 
 

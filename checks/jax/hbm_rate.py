@@ -47,7 +47,7 @@ def triad(a, b, s):
 
 
 def programs(devices):
-    """Yield what fills an array on each device, and a loop of each operation."""
+    """Yield the program that fills an array on each device, and a loop of each operation."""
     mesh, many = Mesh(np.array(devices), ("d",)), len(devices)
     blocks, *shape = SIZES.get(devices[0].platform, LARGE)
     fill = jax.shard_map(_stream.fill(blocks, *shape), mesh=mesh, in_specs=P(), out_specs=P("d"))

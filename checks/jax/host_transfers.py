@@ -27,17 +27,17 @@ def to_device(arrays, device):
 
 
 def to_host(array):
-    """Return a JAX array as a NumPy array, when what was started has ended."""
+    """Wait for the transfer of a JAX array, and return it as a NumPy array."""
     return np.asarray(array)
 
 
 def complement(*arrays):
-    """Return each array with every bit turned over, so that none is only kept; `[1, ...]` each."""
+    """Return each array `[1, ...]` with its bits inverted, so an unchanged copy is detected."""
     return tuple(~array for array in arrays)
 
 
 def programs(devices):
-    """Yield what turns over the bits of every size on every device."""
+    """Yield the program that inverts the bits of arrays of every size on every device."""
     mesh = Mesh(np.array(devices), ("d",))
     shapes = [((len(devices), *shape), kind) for shape, kind in SIZES]
     sharding = NamedSharding(mesh, P("d"))
@@ -74,7 +74,7 @@ def run():
 
 
 def fetched(shards):
-    """Return the share of each device as NumPy arrays that were under way all at once."""
+    """Return the shard of each device as NumPy arrays, all transferred at the same time."""
     for array in (array for shard in shards.values() for array in shard):
         array.copy_to_host_async()
     return {device: [to_host(array) for array in shard] for device, shard in shards.items()}

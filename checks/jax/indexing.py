@@ -24,7 +24,7 @@ SET = "`x = x.at[0].set(9)` returns a changed copy"
 
 
 def pick(x, i):
-    """Return what each kind of index selects; `x: int32[6, 4, 5]`, `i: int32[2, 3]`."""
+    """Return the selection of each kind of index; `x: int32[6, 4, 5]`, `i: int32[2, 3]`."""
     return {
         "x[:, None]": x[:, None],
         "x[..., None, 2]": x[..., None, 2],

@@ -28,7 +28,7 @@ LEFT = (  # what `leave` returns
 
 
 def compute(x, y, bits):
-    """Return what defined operations make of `x, y, bits` of one integer type, in NumPy or JAX."""
+    """Return the results of defined operations on `x, y, bits` of one type, for NumPy and JAX."""
     quotient, remainder = x // (y | 1), x % (y | 1)
     return x + y, x - y, x * y, -x, quotient, remainder, x << bits, x >> bits, x ^ y, ~x
 
@@ -40,7 +40,7 @@ def wrap(*arrays):
 
 
 def leave(x, y, bits, z):
-    """Return what no page defines: `x, y, bits: int32[2]`, `z: float32[4]`."""
+    """Return the results of undefined operations: `x, y, bits: int32[2]`, `z: float32[4]`."""
     return jax.lax.div(x, y), x << bits, z.astype(np.int32), z.astype(np.uint8)
 
 

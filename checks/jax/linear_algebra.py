@@ -36,7 +36,7 @@ def factor(a, c, b):
 
 
 def transform(a):
-    """Return the FFT of each row of `a: float32[64, 64]`, and what comes back of it."""
+    """Return the FFT of each row of `a: float32[64, 64]`, and the inverse FFT of that."""
     wave = jnp.fft.fft(a)
     back = jnp.fft.ifft(wave)
     half = jnp.fft.irfft(jnp.fft.rfft(a))

@@ -32,7 +32,7 @@ def evaluate(x, b):
 
 
 def programs(devices):
-    """Yield all functions, done on each device by itself."""
+    """Yield all functions, computed on each device by itself."""
     sharding, numbers = _everywhere.everywhere(devices), _accuracy.arguments()
     shapes = [jax.ShapeDtypeStruct(x.shape, x.dtype, sharding=sharding) for x in numbers]
     yield "evaluate", _everywhere.on_each(evaluate, devices), tuple(shapes)
@@ -40,7 +40,7 @@ def programs(devices):
 
 @with_defaults
 def run():
-    """Compare with NumPy in float64, and the bits across devices."""
+    """Compare the results with NumPy in float64, and their bits across devices."""
     devices, numbers = jax.local_devices(), _accuracy.arguments()
     [(_, function, _)] = programs(devices)
     sent = _everywhere.send(numbers, devices)

@@ -20,7 +20,7 @@ AFTER = ["jax.devices_visible"]
 
 
 def multiply_default(x, y):
-    """Return `x @ y` as plain code gets it; `x, y: float32[512, 512]`."""
+    """Return `x @ y` at the default precision; `x, y: float32[512, 512]`."""
     return jnp.matmul(x, y)
 
 

@@ -38,7 +38,7 @@ def multiply(x, w, precision):
 
 
 def programs(devices):
-    """Yield for each type what makes its numbers, a product on one device, and a loop on each."""
+    """Yield for each type programs that make its numbers, multiply once, and multiply in a loop."""
     mesh, sharding = Mesh(np.array(devices), ("d",)), SingleDeviceSharding(devices[0])
     platform, many = devices[0].platform, len(devices)
     for name, dtype, precision in _hadamard.kinds(devices[0]):

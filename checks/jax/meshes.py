@@ -29,7 +29,7 @@ MOST = 8
 
 
 def shapes(count):
-    """Return by name every way to lay devices along one, two and three axes, even ones first."""
+    """Return the mesh shapes of one, two and three axes by name, the most even ones first."""
     sizes = [size for size in range(2, count + 1) if count % size == 0]
     grids = itertools.chain(*(itertools.product(sizes, repeat=axes) for axes in (2, 3)))
     fitting = [(count,), *sorted((shape for shape in grids if np.prod(shape) == count), key=max)]
@@ -47,7 +47,7 @@ def order(axes):
 
 
 def programs(devices):
-    """Yield a program for each mesh: `x, y: float32[2 d, 2 d]`, cut along its axes."""
+    """Yield a program for each mesh: `x, y: float32[2 d, 2 d]`, sharded along its axes."""
     size = 2 * len(devices)
     for name, shape in list(shapes(len(devices)).items())[:MOST]:
         mesh = Mesh(np.array(devices).reshape(shape), AXES[: len(shape)])

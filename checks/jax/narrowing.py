@@ -29,13 +29,13 @@ def add_one(x):
 
 
 def programs(devices):
-    """Yield the addition that shows what 32-bit integers do at their end."""
+    """Yield the addition that shows the overflow of 32-bit integers."""
     x = jax.ShapeDtypeStruct((8,), np.int32, sharding=SingleDeviceSharding(devices[0]))
     yield "add_one", add_one, (x,)
 
 
 def convert(numbers, dtype=None):
-    """Return what JAX makes of NumPy or Python numbers, as NumPy array, and how often it warned."""
+    """Return numbers as a NumPy array, after conversion by JAX, and the count of warnings."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         return np.asarray(jnp.asarray(numbers, dtype)), len(caught)
@@ -57,7 +57,7 @@ def run():
 
 
 def difference(name, wide):
-    """Return what numbers of a 64-bit type became, where not what NumPy makes of them."""
+    """Describe how numbers of a 64-bit type differ from NumPy's, or return an empty string."""
     numbers = np.array(_arrays.IN_RANGE[name], name)
     expected = numbers.astype(_arrays.NARROW[name])
     if wide:

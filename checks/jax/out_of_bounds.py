@@ -22,7 +22,7 @@ HINT = "use `jnp.clip(i, 0, len(x) - 1)` before indexing, and report this check'
 
 
 def read(x, i):
-    """Return what each way to read gives; `x: int32[10]`, `i: int32[7]`."""
+    """Return the result of each way to read; `x: int32[10]`, `i: int32[7]`."""
     y = x.astype(jnp.float32)
     return {
         "x[i]": x[i],
@@ -38,7 +38,7 @@ def read(x, i):
 
 
 def write(x, i):
-    """Return what each way to write gives; `x: int32[10]`, `i: int32[7]`."""
+    """Return the result of each way to write; `x: int32[10]`, `i: int32[7]`."""
     return {
         "x.at[i].set(-5)": x.at[i].set(-5),
         "x.at[i].add(7)": x.at[i].add(7),
@@ -60,14 +60,14 @@ def programs(devices):
 
 @with_defaults
 def run():
-    """Read and write out of bounds, and compare with the documented rules."""
+    """Access arrays out of bounds in each way, and compare with the documented rules."""
     x = np.arange(_indices.COUNT, dtype=np.int32) * 11
     yield from compare(read, _indices.reads, x, np.array(_indices.READ, np.int32))
     yield from compare(write, _indices.writes, x, np.array(_indices.WRITE, np.int32))
 
 
 def compare(program, rules, x, i):
-    """Yield how many ways do as the rules say, and each that does not."""
+    """Yield the number of ways that follow the rules, and each that does not."""
     actual = jax.jit(program)(*jax.device_put((x, i), jax.local_devices()[0]))
     expected, kind = rules(x, i), rules.__name__.removesuffix("s")
     lost = {f"way:{way}": _indices.differs(actual[way], expected[way]) for way in expected}

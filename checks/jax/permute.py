@@ -24,7 +24,7 @@ ROUTES = {
 
 
 def routes(count):
-    """Return who sends to whom, in the order of `ROUTES`; devices by their place in the row."""
+    """Return pairs of sender and receiver, in the order of `ROUTES`, as indices of devices."""
     places = range(count)
     return (
         [(index, (index + 1) % count) for index in places],
@@ -35,7 +35,7 @@ def routes(count):
 
 
 def send(x, route):
-    """Return what this device is sent, `x: int32[1, w]`; zeros where nobody sends to it."""
+    """Return the `x: int32[1, w]` that this device receives; zeros if no device sends to it."""
     return jax.lax.ppermute(x, "d", route)
 
 

@@ -24,12 +24,12 @@ WAIT = "call `jax.block_until_ready(result)` before the trace ends, or the work 
 
 
 def profiled_work(x):
-    """Return `x: float32[d, 128, 128]` after ten products with itself, each made small."""
+    """Return `x: float32[d, 128, 128]` after ten matrix products, each scaled down."""
     return jax.lax.fori_loop(0, 10, lambda _, y: (x @ y) / 128, x)
 
 
 def programs(devices):
-    """Yield what is traced on every device."""
+    """Yield the program that is traced on every device."""
     sharding = NamedSharding(Mesh(np.array(devices), ("d",)), P("d"))
     shape = len(devices), 128, 128
     yield (

@@ -29,7 +29,7 @@ def twice(x):
 
 
 def programs(devices):
-    """Yield the function for each shape and type it is called with."""
+    """Yield the function for each shape and type that it is called with."""
     sharding = SingleDeviceSharding(devices[0])
     for name, x, _ in (call for call in calls() if call[2]):
         weak, dtype = isinstance(x, float), getattr(x, "dtype", np.float32)
@@ -38,7 +38,7 @@ def programs(devices):
 
 
 def calls():
-    """Return what each call is, its argument, and how often JAX is to trace for it."""
+    """Return each call's description, argument and expected number of traces."""
     return [
         ("float32[3]", np.zeros(3, np.float32), 1),
         ("the same again", np.zeros(3, np.float32), 0),
@@ -52,7 +52,7 @@ def calls():
 
 
 def count_traces(function, device):
-    """Return how often JAX traced a function for each call, in order."""
+    """Return the number of traces that JAX made for each call, in order."""
     traced = []
 
     @functools.wraps(function)

@@ -34,14 +34,14 @@ def kept_columns(x):
 
 
 def scatter_sums(x):
-    """Return what a device keeps in each layout; `x: int32[1, d * rows, w]`."""
+    """Return the shard that a device keeps in each layout; `x: int32[1, d * rows, w]`."""
     flat = x[0]
     apart = flat.reshape(-1, ROWS, flat.shape[-1])
     return kept(apart)[None], kept_tiled(flat)[None], kept_columns(flat.T)[None]
 
 
 def programs(devices):
-    """Yield one program for all layouts: `x: int32[d, d * rows, w]`, of each device a sheet."""
+    """Yield one program for all layouts: `x: int32[d, d * rows, w]`, a block for each device."""
     function, x = _collectives.spread(scatter_sums, devices, ROWS * len(devices))
     yield "scatter_sums", function, (x,)
 

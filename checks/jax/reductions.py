@@ -38,7 +38,7 @@ def reduce_all(ones, few, powers, normal, wide):
 
 
 def programs(devices):
-    """Yield all reductions, done on each device by itself."""
+    """Yield all reductions, computed on each device by itself."""
     sharding = _everywhere.everywhere(devices)
     shapes = [
         jax.ShapeDtypeStruct(shape, np.float32, sharding=sharding)

@@ -35,7 +35,7 @@ def next_step(weights, momentum):
 
 
 def programs(devices):
-    """Yield the step that goes on from a file."""
+    """Yield the step that continues from a file."""
     sharding = SingleDeviceSharding(devices[0])
     dtypes = np.float32, jnp.bfloat16
     like = [jax.ShapeDtypeStruct((1024,), dtype, sharding=sharding) for dtype in dtypes]

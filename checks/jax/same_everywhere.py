@@ -39,7 +39,7 @@ def compute(x):
 
 
 def each_alone(x):
-    """Return `compute(x)` as this device makes it, without a word from another one."""
+    """Return `compute(x)` on this device, without communication."""
     return tuple(result[None] for result in compute(x))
 
 

@@ -21,12 +21,12 @@ PAD = "make the axis a multiple of the number of devices, or pad it"
 
 
 def turned(x):
-    """Return the transpose of `x: int32[2 d, 3 d]`, for which devices exchange their parts."""
+    """Return the transpose of `x: int32[2 d, 3 d]`, which requires communication."""
     return x.T
 
 
 def programs(devices):
-    """Yield the transpose of an array spread in each way."""
+    """Yield the transpose of an array for each sharding."""
     for name, sharding in shardings(devices).items():
         shape = (2 * len(devices), 3 * len(devices))
         yield name, turned, (jax.ShapeDtypeStruct(shape, np.int32, sharding=sharding),)
@@ -34,7 +34,7 @@ def programs(devices):
 
 @with_defaults
 def run():
-    """Shard an array in each way, and compare every shard, the whole, and its transpose."""
+    """Shard an array in each way, and compare each shard, the whole array, and its transpose."""
     devices, program = jax.local_devices(), jax.jit(turned)
     count, parts, back = len(devices), {}, {}
     numbers = np.arange(6 * count * count, dtype=np.int32).reshape(2 * count, 3 * count)

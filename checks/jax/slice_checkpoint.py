@@ -31,7 +31,7 @@ def step(x):
 
 
 def programs(devices):
-    """Yield the program that makes the array to save: `x: int32[d, d]`, cut by rows."""
+    """Yield the program that makes the array to save: `x: int32[d, d]`, sharded by rows."""
     mesh = Mesh(np.array(devices), ("d",))
     yield "step", step, (_collectives.argument(mesh, P("d"), len(devices), len(devices)),)
 
@@ -51,7 +51,7 @@ def folder():
 
 
 def saved_and_restored(path, array):
-    """Return an array that all hosts wrote, as all read it again, cut in another way."""
+    """Return an array that all hosts saved, restored by all of them with another sharding."""
     import orbax.checkpoint as ocp  # takes seconds, and is not everywhere
 
     with ocp.StandardCheckpointer() as checkpointer:
@@ -62,7 +62,7 @@ def saved_and_restored(path, array):
 
 
 def run():
-    """Save an array cut by rows, restore it cut by columns, and compare what each device read."""
+    """Save an array sharded by rows, restore it by columns, and compare what each device read."""
     count = len(devices := jax.devices())
     numbers = np.arange(count**2, dtype=np.int32).reshape(count, count)
     with folder() as (path, seen):

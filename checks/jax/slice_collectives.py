@@ -45,7 +45,7 @@ def scattered(x):
 
 
 def programs(devices):
-    """Yield one program for all: `x: int32[d, d, w]`, of each device a sheet of d rows."""
+    """Yield one program for all: `x: int32[d, d, w]`, a block of d rows for each device."""
 
     def over_all_hosts(x):
         row = x[0, :1]

@@ -21,7 +21,7 @@ MEGASCALE = Hint.see("env | grep MEGASCALE_", "shows on each host the slices tha
 
 
 def slice_of(device):
-    """Return the number of the slice that a device belongs to; 0 where it names none."""
+    """Return the number of a device's slice, or 0 if the device has none."""
     return getattr(device, "slice_index", 0)
 
 
@@ -42,7 +42,7 @@ def programs(devices):
 
 
 def run():
-    """Compare the slices with what was announced, then what devices got along both axes."""
+    """Compare the slices with the announced ones, then each device's results along both axes."""
     devices = jax.devices()
     sizes = {index: len(members) for index, members in slices(devices).items()}
     announced = os.environ.get("MEGASCALE_NUM_SLICES", "").strip()

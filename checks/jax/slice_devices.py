@@ -26,7 +26,7 @@ def answer(x):
 
 
 def programs(devices):
-    """Yield the program of all hosts' devices, each for itself: `x: int32[d, w]`."""
+    """Yield the program that each device of all hosts runs on its own row: `x: int32[d, w]`."""
     function, x = _collectives.spread(answer, devices)
     yield "answer", function, (x,)
 

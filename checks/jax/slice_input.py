@@ -29,7 +29,7 @@ AGREE = (
 
 
 def batch_total(x):
-    """Return the sum of a batch whose rows lie on all hosts, `x: int32[d, w]`."""
+    """Return the sum of a batch whose rows are on all hosts, `x: int32[d, w]`."""
     return jnp.sum(x)
 
 
@@ -41,7 +41,7 @@ def programs(devices):
 
 
 def planned(host, hosts):
-    """Return how many batches a host is to have: rows seldom divide by the number of hosts."""
+    """Return a host's planned number of batches; the last host has one less than the others."""
     return MOST - (host == hosts - 1 and hosts > 1)
 
 
@@ -51,7 +51,7 @@ def batches(numbers, count):
 
 
 def steps(lengths):
-    """Return how many steps all hosts make, from the number of batches of each."""
+    """Return the number of steps for all hosts: the smallest of their numbers of batches."""
     return int(min(lengths))
 
 

@@ -23,7 +23,7 @@ def programs(devices):
 
 
 def order(devices):
-    """Yield findings on the order and the places of devices, which may be those of any slice."""
+    """Yield findings on the order and coordinates of the devices of any slice."""
     yield from _order.together(devices)
     slice_ = [one for one in devices if slice_of(one) == slice_of(devices[0])]
     if not _torus.has_places(slice_):

@@ -33,7 +33,7 @@ def scaled_total(x):
 
 
 def programs(devices):
-    """Yield the program that all hosts must have alike: `x: int32[d, w]`."""
+    """Yield the program that must be the same on all hosts: `x: int32[d, w]`."""
     mesh = Mesh(np.array(devices), ("d",))
     count = len(devices)
     yield "scaled_total", scaled_total, (_collectives.argument(mesh, P("d"), count, 128),)
@@ -45,7 +45,7 @@ def digest(text):
 
 
 def compared(text):
-    """Yield which hosts would run another program than most, and return whether none would."""
+    """Yield the hosts whose program differs from most, and return whether there are none."""
     name, answers = "hosts with the same program", _hosts.exchange("hash", digest(text))
     if (yield from _hosts.agree("SLICE-PROGRAM-SAME", name, answers, SAME)):
         return True

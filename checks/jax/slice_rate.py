@@ -38,7 +38,7 @@ def links(grid):
 
 
 def same_host(pair, devices):
-    """Return whether both ends of a link belong to one host."""
+    """Return whether both ends of a link are on the same host."""
     return len({devices[end].process_index for end in pair}) == 1
 
 

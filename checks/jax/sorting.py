@@ -28,7 +28,7 @@ def order(*arrays):
 
 
 def orders(x, number):
-    """Return what the check looks at; `number` is `x` with zeros for NaN."""
+    """Return the sorted orders and values to compare; `number` is `x` with zeros for NaN."""
     up, down = (jnp.argsort(x, stable=True), jnp.argsort(number, stable=True, descending=True))
     return dict(zip(ORDERS, (up, jnp.sort(x), down, *jax.lax.top_k(number, TOP)), strict=True))
 
@@ -64,7 +64,7 @@ def draw(name):
 
 
 def expected(x):
-    """Return in NumPy what `orders` does for `x: [1000]`; of equal numbers the first is first."""
+    """Return NumPy's results for `orders` on `x: [1000]`, with stable ties."""
     values = x.astype(np.float64)
     up = np.argsort(values, kind="stable")
     down = np.argsort(-np.where(np.isnan(values), 0, values), kind="stable")
@@ -74,5 +74,5 @@ def expected(x):
 
 
 def equal(actual, expected):
-    """Return whether two arrays hold the same numbers, where any NaN is as good as another."""
+    """Return whether two arrays hold the same numbers; all NaNs count as equal."""
     return np.array_equal(np.float64(actual), np.float64(expected), equal_nan=True)

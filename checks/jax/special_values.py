@@ -27,7 +27,7 @@ def propagate(x):
 
 
 def multiply_default(x, y):
-    """Return `x @ y` as plain code gets it; `x, y: float32[128, 128]`."""
+    """Return `x @ y` at the default precision; `x, y: float32[128, 128]`."""
     return jnp.matmul(x, y)
 
 

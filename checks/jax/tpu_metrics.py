@@ -26,20 +26,20 @@ def ring(count):
     neighbours = [(index, (index + 1) % count) for index in range(count)]
 
     def go_round(block):
-        """Return a device's `block: int32[1, w]` once it has been on every device."""
+        """Return a device's `block: int32[1, w]` after it has visited every device."""
         return jax.lax.fori_loop(0, count, lambda _, x: jax.lax.ppermute(x, "d", neighbours), block)
 
     return go_round
 
 
 def programs(devices):
-    """Yield what makes every chip work and send before libtpu is asked how it is."""
+    """Yield the program that makes every chip compute and communicate before libtpu is queried."""
     mapped, blocks = _collectives.spread(ring(len(devices)), devices)
     yield "go_round", mapped, (blocks,)
 
 
 def library():
-    """Return libtpu's module of metrics, or None, and what is there in words."""
+    """Return libtpu's module of metrics, or None, and a description."""
     if jax.default_backend() != "tpu":  # off a TPU libtpu would look for one, for minutes
         return None, "not applicable: no TPU here"
     return _metrics.library()

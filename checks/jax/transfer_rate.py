@@ -58,7 +58,7 @@ def run():
 
 
 def rates(code, name, values, hint):
-    """Yield the best and the median rate, or that nothing was copied."""
+    """Yield the best and median rates, or a finding that nothing was copied."""
     if values:
         yield from figures(code, name, values, "GB/s", best=max, hint=hint)
     else:

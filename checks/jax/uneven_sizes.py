@@ -25,12 +25,12 @@ PAD = "pad the axis to a multiple of the devices: `jnp.pad(x, (0, -len(x) % jax.
 
 
 def doubled(x, sharding):
-    """Return `2 x`, cut over devices that do not divide it; `x: int32[d + 1]`."""
+    """Return `2 x`, sharded over devices that do not divide it evenly; `x: int32[d + 1]`."""
     return jax.lax.with_sharding_constraint(2 * x, sharding)
 
 
 def programs(devices):
-    """Yield a program that cuts unevenly on the way, and one that does so at its end.
+    """Yield one program that shards unevenly inside, and one that returns such an array.
 
     JAX 0.12.0.1 refuses such a result where its length shares a factor with d, as 10 does with 8.
     """
@@ -48,7 +48,7 @@ def programs(devices):
 
 
 def attempt(action, expected):
-    """Return `refused` where JAX says that a size does not divide, else what came out."""
+    """Return `refused` if JAX rejects an uneven size, else whether the numbers are right."""
     try:
         actual = np.asarray(action())
     except ValueError:
@@ -73,7 +73,7 @@ def run():
 
 
 def judge(code, name, actual, expected):
-    """Return a finding that fails for wrong numbers only: JAX may refuse what it once took."""
+    """Return a finding that fails only for wrong numbers; JAX may reject uneven sizes."""
     verdict = "fail" if actual == "wrong numbers" else "ok" if actual == expected else "info"
     hint = {"wrong numbers": AGAIN, "refused": PAD}.get(actual)
     return Finding(f"JAX-UNEVEN-{code}", name, verdict, actual, expected, hint=hint)

@@ -75,6 +75,6 @@ def run():
 
 
 def differs(actual, dtype, expected):
-    """Return type and numbers of a result where they are not the right ones, else empty text."""
+    """Describe the wrong type or numbers of a result, or return an empty string."""
     text = f"{actual.dtype} {np.asarray(actual, np.float64).tolist()}"
     return "" if text == f"{dtype} {expected.astype(np.float64).tolist()}" else text

@@ -20,12 +20,12 @@ REACH = Hint.see("tpustarter check jax.devices_visible -v", "shows what JAX sees
 
 
 def backend():
-    """Return the name of the backend that computes for Keras."""
+    """Return the name of Keras's backend."""
     return keras.config.backend()
 
 
 def computed():
-    """Return what Keras makes of 0 to 127: their sum, as the backend's own array."""
+    """Return the sum of 0 to 127, computed by Keras as the backend's own array."""
     return keras.ops.sum(keras.ops.arange(128, dtype="int32"))
 
 

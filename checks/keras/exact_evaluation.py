@@ -21,14 +21,14 @@ ROWS, BATCH = 21, 8
 
 
 def padded(rows):
-    """Return rows with zeros behind them, so many that whole batches come out, and weights."""
+    """Return rows padded with zeros to whole batches, and their weights."""
     missing = -len(rows) % BATCH
     weights = np.concatenate([np.ones(len(rows), np.float32), np.zeros(missing, np.float32)])
     return np.concatenate([rows, np.zeros((missing, *rows.shape[1:]), rows.dtype)]), weights
 
 
 def evaluated(x, y, weights):
-    """Return the metrics of a model that hands its input on."""
+    """Return the metrics of an identity model."""
     inputs = keras.Input((1,))
     model = keras.Model(inputs, keras.layers.Identity()(inputs))
     model.compile(loss="mse", weighted_metrics=["mae", "binary_accuracy"])

@@ -42,7 +42,7 @@ def gradient_step(model, state, x, y):
 
 
 def by_hand(model, x, y):
-    """Return the weights after the same steps in a loop of our own."""
+    """Return the weights after the same steps in a custom training loop."""
     model.optimizer.build(model.trainable_variables)
     groups = (model.trainable_variables, model.non_trainable_variables, model.optimizer.variables)
     state = tuple([variable.value for variable in group] for group in groups)
@@ -53,7 +53,7 @@ def by_hand(model, x, y):
 
 
 def run():
-    """Take the same steps in both ways, the first of them against float64 as well."""
+    """Take the same steps in both ways, and compare the first of them with float64 too."""
     x, y = _model.batch(ROWS * STEPS)
     first = fitted(_model.fresh(), x[:ROWS], y[:ROWS])
     off = _model.off(first, _model.reference(x[:ROWS], y[:ROWS])[1])

@@ -29,7 +29,7 @@ def to_tensor(array):
 
 
 def to_array(tensor):
-    """Return a tensor as an array of this machine's memory."""
+    """Return a tensor as an array in this machine's memory."""
     return tensor.numpy()
 
 
@@ -47,7 +47,7 @@ def sample(kind):
 
 
 def changed(kind):
-    """Return what the way there and back changes of numbers of a kind, or an empty text."""
+    """Describe how numbers of a dtype change in a round trip, or return an empty string."""
     array = sample(kind)
     back = to_array(to_tensor(array))
     if back.dtype != array.dtype:
@@ -56,7 +56,7 @@ def changed(kind):
 
 
 def run():
-    """Send every kind there and back, all bfloat16 numbers, a view; then look at sharing."""
+    """Round-trip every dtype, all bfloat16 numbers and a view; then look at shared memory."""
     lost = {f"dtype:{kind}": changed(kind) for kind in KINDS}
     yield from tally("TF-CONVERSION-BITS", "dtypes that keep their bits", lost, NARROW)
     bits = np.arange(2**16, dtype=np.uint16)

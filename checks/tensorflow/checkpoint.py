@@ -24,7 +24,7 @@ WIDTH = 6
 
 
 def fresh(strategy):
-    """Return weights `float32[6]` and their optimizer, whose momentum is a state of its own."""
+    """Return weights `float32[6]` and their optimizer, which has momentum as its state."""
     with strategy.scope():
         weights = tf.Variable(tf.zeros(WIDTH))
         optimizer = tf.keras.optimizers.SGD(0.1, momentum=0.9)
@@ -46,7 +46,7 @@ def train(strategy, weights, optimizer, steps):
 
 
 def saved_parts(weights, optimizer):
-    """Return what is written: all that the next step depends on."""
+    """Return the saved state: everything that the next step depends on."""
     return tf.train.Checkpoint(weights=weights, optimizer=optimizer)
 
 

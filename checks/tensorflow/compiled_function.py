@@ -32,7 +32,7 @@ def compiled(function):
 
 
 def hlo(function, *arguments):
-    """Return the program that XLA was given for a compiled function; empty where it was not."""
+    """Return the HLO of a compiled function; empty if XLA did not compile it."""
     try:
         return function.experimental_get_compiler_ir(*arguments)(stage="hlo")
     except (AttributeError, ValueError):
@@ -40,7 +40,7 @@ def hlo(function, *arguments):
 
 
 def words(x):
-    """Return something that XLA cannot compile: text."""
+    """Return text, which XLA cannot compile."""
     return tf.strings.as_string(x)
 
 

@@ -61,6 +61,6 @@ def run(strategy=None):
 
 
 def wrong(actual, expected):
-    """Return how an array differs from the one expected, or an empty text."""
+    """Describe how an array differs from the expected one, or return an empty string."""
     count = int((actual != expected).sum())
     return f"{count} of {expected.size} numbers wrong" if count else ""

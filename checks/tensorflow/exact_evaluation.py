@@ -20,7 +20,7 @@ WEIGHT = "pass `sample_weight` to the metric, with zero for the rows that are pa
 
 
 def padded(rows, size):
-    """Return rows with zeros behind them, so many that whole batches come out, and weights."""
+    """Return rows padded with zeros to whole batches, and their weights."""
     missing = -len(rows) % size
     weights = np.concatenate([np.ones(len(rows), np.float32), np.zeros(missing, np.float32)])
     return np.concatenate([rows, np.zeros((missing, *rows.shape[1:]), rows.dtype)]), weights

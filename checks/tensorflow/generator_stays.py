@@ -53,7 +53,7 @@ class Pipeline(tf.Module):
 
 
 def elsewhere(make):
-    """Return what a new process prints that runs the pipeline, or the end of its error."""
+    """Run the pipeline in a new process, and return its output or its error."""
     with tempfile.TemporaryDirectory(prefix="tpustarter-pipeline-") as folder:
         tf.saved_model.save(Pipeline(make), folder)
         env = {**os.environ, "TPU_LOAD_LIBRARY": "0", "CUDA_VISIBLE_DEVICES": "-1",

@@ -21,7 +21,7 @@ SEED = "`dataset.shuffle(size, seed=1, reshuffle_each_iteration=False)` gives ev
 
 
 def slow_first(row):
-    """Return a row; the first one takes long, as a file on a slow disk does."""
+    """Return a row; the first one is slow, as if read from a slow disk."""
 
     def wait(row):
         time.sleep(LATE_S if row == 0 else 0)
@@ -44,12 +44,12 @@ def shuffled(rows):
 
 
 def order(dataset):
-    """Return the rows as they come."""
+    """Return the rows in the order in which they arrive."""
     return [int(row) for row in dataset]
 
 
 def run():
-    """Read rows that are prepared side by side, then shuffled ones, twice each."""
+    """Read rows prepared in parallel, then shuffled ones, twice each."""
     expected = list(range(ROWS))
     found = order(parallel(ROWS))
     yield compare("TF-ORDER-PARALLEL", "rows of four threads come in order", found == expected,

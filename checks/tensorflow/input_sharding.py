@@ -31,7 +31,7 @@ def distributed(strategy, dataset):
 
 
 def rows_of(strategy, batch):
-    """Return the rows that each replica got of one batch, as NumPy arrays."""
+    """Return the rows of one batch that each replica received, as NumPy arrays."""
     return [part.numpy() for part in strategy.experimental_local_results(batch)]
 
 

@@ -28,12 +28,12 @@ UNSET = Hint.run(
 
 
 def local():
-    """Return a resolver of the chips of this machine, without asking anybody for them."""
+    """Return a resolver of this machine's own chips, which sends no request."""
     return tf.distribute.cluster_resolver.TPUClusterResolver(tpu="local")
 
 
 def nameless():
-    """Return what TensorFlow says where no name is given; empty where it finds one."""
+    """Return TensorFlow's error for a missing TPU name, or an empty string if it finds one."""
     try:
         tf.distribute.cluster_resolver.TPUClusterResolver()
     except ValueError as error:

@@ -45,7 +45,7 @@ def by_policy(pair, policy="mixed_bfloat16"):
 
 
 def judged(name, kind, expected):
-    """Return a finding that fails where the arithmetic is coarser than promised."""
+    """Return a finding that fails if the arithmetic is less precise than promised."""
     coarse = _precision.worse(kind, expected)
     verdict = "fail" if coarse else "ok" if kind == expected else "info"
     return Finding(f"TF-PRECISION-{name.upper().replace('_', '-')}", f"arithmetic in {name}",

@@ -24,7 +24,7 @@ MOVE = Hint.set_up("keras", " for Keras on JAX, because no TensorFlow runs on TP
 
 
 def can_use_a_tpu():
-    """Return whether this build has the kernel that runs programs on a TPU."""
+    """Return whether this build has the kernel that runs TPU programs."""
     return bool(kernels.get_registered_kernels_for_op(EXECUTE).kernel)
 
 

@@ -25,7 +25,7 @@ def batches(rows, *, drop_remainder=True):
 
 
 def traces(dataset):
-    """Return how often a step is traced, which is how often XLA compiles it, in one epoch."""
+    """Return the number of traces of a step in one epoch; XLA compiles once for each."""
     shapes = []
 
     @tf.function(jit_compile=True)

@@ -71,7 +71,7 @@ def run():
 
 
 def failure(path):
-    """Return the name of the error that reading a file raises; empty where it raises none."""
+    """Return the name of the error raised by reading a file, or an empty string."""
     try:
         read(path)
     except tf.errors.OpError as error:

@@ -38,5 +38,5 @@ def relative_error(product, x, y):
 
 
 def classify(error):
-    """Return the kind of arithmetic that makes such an error."""
+    """Return the kind of arithmetic that explains an error."""
     return next(kind for kind, limit in CLASSES.items() if error <= limit)

@@ -19,7 +19,7 @@ BACKENDS = {"tpu": "tpu_dist", "cpu": "gloo"}
 
 
 def on_each_rank(work, count, device, *arguments):
-    """Return what `work(rank, count, device, *arguments)` returns on each rank, as arrays."""
+    """Run `work(rank, count, device, *arguments)` on each rank, and return the resulting arrays."""
     before = dict(os.environ)
     try:
         if torch.device(device).type == "tpu":

@@ -19,7 +19,7 @@ def numbers(version):
 
 
 def lies_within(version, limits):
-    """Return whether a version satisfies `limits` such as `>=2.11.0,<=2.15.0`.
+    """Return whether a version satisfies limits such as `>=2.11.0,<=2.15.0`.
 
     Only `>=`, `<=`, `>`, `<`, `==` and `!=` are understood; others raise ValueError.
     """

@@ -27,7 +27,7 @@ def kind():
 
 
 def count():
-    """Return how many devices this machine shows to torch, without starting them."""
+    """Return the number of devices that torch sees, without starting them."""
     return torch.accelerator.device_count()
 
 
@@ -37,7 +37,7 @@ def round_trip(device):
 
 
 def run():
-    """Compare with the chips of this machine; without a TPU there must be no `tpu` device."""
+    """Compare devices with this machine's chips; without a TPU there must be no `tpu` device."""
     on_tpu, expected = target().platform == "tpu", target().devices
     found = kind()
     yield Finding("TTPU-ACCELERATOR-TORCH", "torch", "info", torch.__version__)

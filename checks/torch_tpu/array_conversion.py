@@ -39,19 +39,19 @@ def to_device(array, device):
 
 
 def to_host(tensor):
-    """Return a tensor as an array of this machine's memory."""
+    """Return a tensor as an array in this machine's memory."""
     return tensor.cpu().numpy()
 
 
 def same_bits(left, right):
-    """Return whether two arrays have the same kind, shape and bits."""
+    """Return whether two arrays have the same dtype, shape and bits."""
     return (left.dtype, left.shape) == (right.dtype, right.shape) and (
         left.tobytes() == right.tobytes()
     )
 
 
 def brain_floats(device):
-    """Return whether all 65536 patterns of bfloat16 but NaN survive the way."""
+    """Return whether all 65536 bfloat16 patterns except NaN survive the round trip."""
     bits = torch.arange(-(2**15), 2**15, dtype=torch.int32).to(torch.int16)
     values = bits.view(torch.bfloat16)
     returned = values.to(device, copy=True).cpu()
@@ -59,7 +59,7 @@ def brain_floats(device):
 
 
 def run(device="tpu"):
-    """Send every kind there and back, then a view, and change the copy on the device."""
+    """Round-trip every dtype and a view, then change the copy on the device."""
     for kind in (*KINDS, *WIDE):
         array = sample(kind)
         kept = same_bits(to_host(to_device(array, device)), array)

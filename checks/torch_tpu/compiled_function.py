@@ -37,7 +37,7 @@ def compiled(function, device):
 
 
 def graphs():
-    """Return how many graphs `torch.compile` has compiled in this process."""
+    """Return the number of graphs that `torch.compile` has compiled in this process."""
     return torch._dynamo.utils.counters["stats"]["unique_graphs"]  # noqa: SLF001  there is no public count
 
 

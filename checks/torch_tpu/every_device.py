@@ -35,7 +35,7 @@ def total(part):
 
 
 def work(rank, count, device, share_function, total_function):
-    """Compute this rank's share and the total, and say on which kind of device."""
+    """Compute this rank's share and the total, and return them with the type of the device."""
     x, y = (torch.from_numpy(array).to(device, copy=True) for array in operands(count)[rank])
     part = share_function(rank, x, y)
     return {

@@ -18,13 +18,13 @@ AGAIN = "make a new environment with `tpustarter setup torchtpu --folder PATH`"
 
 
 def homes(fields):
-    """Return the addresses of a project, from the fields of its metadata."""
+    """Return the URLs of a project, from the fields of its metadata."""
     urls = [line.partition(",")[2].strip() for line in fields.get_all("Project-URL") or ()]
     return [address for address in (fields.get("Home-page"), *urls) if address]
 
 
 def entry_points(package):
-    """Return what the package makes `import torch` load, by name."""
+    """Return the package's entry points that `import torch` loads, by name."""
     points = (point for point in package.entry_points if point.group == "torch.backends")
     return {point.name: point.value for point in points}
 

@@ -24,7 +24,7 @@ AGAIN = Hint.run(
 
 
 def multiply(x, y, setting):
-    """Return `x @ y` for `x, y: float32[256, 256]` at a setting, which is put back afterwards."""
+    """Return `x @ y` for `x, y: float32[256, 256]` at a setting, which is restored afterwards."""
     before = torch.get_float32_matmul_precision()
     torch.set_float32_matmul_precision(setting)
     try:
@@ -34,7 +34,7 @@ def multiply(x, y, setting):
 
 
 def judge(setting, kind, error, *, on_tpu):
-    """Say whether the arithmetic is at least what the setting promises."""
+    """Return a finding that fails if the arithmetic is less precise than the setting promises."""
     promised = DOCUMENTED[setting] if on_tpu else "float32" if setting == "highest" else None
     good = promised is None or ORDER.index(kind) <= ORDER.index(promised)
     return Finding(

@@ -26,7 +26,7 @@ def draw(seed, device):
 
 
 def kept_states(device):
-    """Return a block in which seeds may change: the states of all generators come back."""
+    """Return a context in which seeds may change; it restores the states of all generators."""
     kind = torch.device(device).type
     return torch.random.fork_rng(devices=[] if kind == "cpu" else [0], device_type=kind)
 

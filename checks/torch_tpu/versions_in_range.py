@@ -27,7 +27,7 @@ def installed(name):
 
 
 def judge(name, version, limits):
-    """Return whether a version lies within the limits that the wheel itself states."""
+    """Return a finding that fails if a version is outside the limits in the wheel's metadata."""
     fits = version is not None and _wheel.lies_within(version, limits)
     return Finding(
         code=f"TTPU-VERSIONS-{name.upper()}",

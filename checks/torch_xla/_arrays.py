@@ -72,7 +72,7 @@ def bits(tensor):
 
 
 def difference(sent, back):
-    """Return how a CPU tensor that came back differs from the one sent, or an empty text."""
+    """Describe how a returned CPU tensor differs from the one sent, or return an empty string."""
     if (sent.dtype, sent.shape) != (back.dtype, back.shape):
         return f"{str(back.dtype).removeprefix('torch.')}{list(back.shape)}"
     changed = bits(sent) != bits(back)

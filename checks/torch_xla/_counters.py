@@ -29,7 +29,7 @@ def all_counts():
 
 
 def finish():
-    """Execute what earlier code left pending, and wait until the devices have finished."""
+    """Execute all pending operations, and wait until the devices have finished."""
     torch_xla.sync()
     xm.wait_device_ops()
 

@@ -21,7 +21,7 @@ _first_has_compiled = threading.Event()
 
 
 def sync_in_turn():
-    """Execute what this rank has pending, on the CPU after rank 0 has compiled the same."""
+    """Execute this rank's pending operations; on the CPU, rank 0 compiles first."""
     threads = xr.device_type() == "CPU" and xr.world_size() > 1
     if threads and xr.global_ordinal():
         _first_has_compiled.wait()
@@ -31,7 +31,7 @@ def sync_in_turn():
 
 
 def on_every_device(body, *arguments):
-    """Return by rank the results of `body(rank, *arguments)`: NumPy arrays by name, or nothing.
+    """Run `body(rank, *arguments)` on every rank, and return the NumPy arrays of each by name.
 
     `body` is a function that a new process can import by its name. Its results come back in files,
     because `torch_xla.launch` returns none.

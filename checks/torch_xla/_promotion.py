@@ -39,7 +39,7 @@ def tensor(name):
 
 
 def difference(operation, device, *names):
-    """Return how the dtype of an operation differs on the device, or an empty text.
+    """Describe how an operation's dtype differs on the device, or return an empty string.
 
     Operations that the CPU refuses are not compared.
     """

@@ -71,7 +71,7 @@ def copies_lost(held, expected):
 
 
 def described(numbers, expected):
-    """Return how an array differs from the expected one, or an empty text."""
+    """Describe how an array differs from the expected one, or return an empty string."""
     if numbers.shape != expected.shape:
         return f"shape {list(numbers.shape)}, expected {list(expected.shape)}"
     wrong = int((numbers != expected).sum())

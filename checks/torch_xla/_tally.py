@@ -8,7 +8,7 @@ AGAIN = Hint.run(
 
 
 def tally(code, name, differences, hint=AGAIN):
-    """Yield how many parts are as expected, then each that is not.
+    """Yield the number of parts that are as expected, then a finding for each other part.
 
     `differences` has, for the entity of each part such as `device:5`, how it differs from what was
     expected, or an empty text.

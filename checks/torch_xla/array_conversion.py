@@ -55,12 +55,12 @@ def run():
 
 
 def travel(tensor, device):
-    """Return how a tensor differs after the way there and back, or an empty text."""
+    """Describe how a tensor differs after a round trip, or return an empty string."""
     return _arrays.difference(tensor, to_cpu(to_xla(tensor, device)))
 
 
 def attempt(name, device):
-    """Return how a dtype differs after the way there and back, and who refused an optional one."""
+    """Describe how a dtype differs after a round trip, and the refusal of an optional dtype."""
     try:
         return travel(_arrays.patterns(name), device), ""
     except RuntimeError as refusal:
@@ -70,7 +70,7 @@ def attempt(name, device):
 
 
 def refused(tensor):
-    """Return the name of the error that NumPy's own way to a tensor raises, or the type it gave."""
+    """Return the name of NumPy's error when it converts a tensor, or the type of the result."""
     try:
         return type(np.asarray(tensor)).__name__
     except TypeError as refusal:

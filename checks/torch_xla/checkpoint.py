@@ -19,12 +19,12 @@ MOVE = "move tensors with `.cpu()` first, so that the file loads on a machine wi
 
 
 def saved_and_loaded(save, state):
-    """Return what comes back from a file that `save` wrote, and on which kind of device."""
+    """Return the tensors loaded from a file that `save` wrote, and the type of their device."""
     return _files.saved_and_loaded(save, state)
 
 
 def state_of(model, optimizer):
-    """Return what a checkpoint holds."""
+    """Return the state that a checkpoint holds."""
     return {"model": model.state_dict(), "optimizer": optimizer.state_dict()}
 
 
@@ -38,7 +38,7 @@ def restored(state, device):
 
 
 def changed(model, other, x):
-    """Return which parameters or outputs of two models differ in any bit, as text."""
+    """Return the parameters or outputs of two models that differ in any bit, as text."""
     pairs = zip(model.named_parameters(), other.parameters(), strict=True)
     names = [name for (name, one), two in pairs if not one.cpu().equal(two.cpu())]
     return ", ".join(names + ["the outputs"] * (not model(x).cpu().equal(other(x).cpu())))

@@ -21,7 +21,7 @@ REPORT = "`torch_xla.debug.metrics.executed_fallback_ops()` at the end of your p
 
 
 def bodies(x, image, index):
-    """Return what models are made of, by name, for `x: float32[4, 8, 16]` and the like."""
+    """Return common operations of models by name, for inputs such as `x: float32[4, 8, 16]`."""
     rows = x[0]
     kernel = torch.ones(4, 3, 3, 3, device=x.device)
     table = torch.ones(10, 16, device=x.device)
@@ -47,7 +47,7 @@ def bodies(x, image, index):
 
 
 def programs(devices):
-    """List each of them."""
+    """Yield each of these operations as a program."""
     x = torch.empty((4, 8, 16), requires_grad=True)
     arguments = (x, torch.empty((2, 3, 8, 8)), torch.empty(8, dtype=torch.int64))
     for name in bodies(*arguments):
@@ -55,7 +55,7 @@ def programs(devices):
 
 
 def run():
-    """Count fallbacks of each operation, then of one that must show in the counters."""
+    """Count fallbacks of each operation, then of one that must appear in the counters."""
     device = torch_xla.device()
     x = (torch.arange(512.0).reshape(4, 8, 16) / 512).to(device).requires_grad_()
     image = (torch.arange(384.0).reshape(2, 3, 8, 8) / 384).to(device)

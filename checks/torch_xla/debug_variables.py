@@ -29,7 +29,7 @@ WAIT = "`xm.wait_device_ops()` waits until the device has finished"
 
 
 def variables():
-    """Return the variables that are set for each of three processes; no two meet in their effect.
+    """Return the variables of each of three processes; those of one process don't interact.
 
     `{folder}` is a folder of the process's own.
     """

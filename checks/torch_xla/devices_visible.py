@@ -32,7 +32,7 @@ def answer(x):
 
 
 def programs(devices):
-    """List what every device is asked."""
+    """Yield the program that every device runs."""
     yield "answer", answer, (torch.empty(8, dtype=torch.int32),)
 
 

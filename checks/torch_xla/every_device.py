@@ -72,7 +72,7 @@ def run():
 
 
 def wrong(actual, expected):
-    """Return how an array differs from the one expected, or an empty text."""
+    """Describe how an array differs from the expected one, or return an empty string."""
     if actual.shape != expected.shape:
         return f"shape {list(actual.shape)}, expected {list(expected.shape)}"
     count = int((actual != expected).sum())

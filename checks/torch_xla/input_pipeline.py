@@ -29,7 +29,7 @@ ROWS, BATCH = 38, 4  # nine whole batches, and two rows that must not be lost
 
 
 def on_device(loader, device):
-    """Return a loader that sends batches to the device while the last one is computed with."""
+    """Return a loader that sends batches to the device while the previous one is computed."""
     return MpDeviceLoader(loader, device)
 
 
@@ -51,7 +51,7 @@ def run():
 
 
 def epochs():
-    """Yield for each of two epochs what is true of its batches, places and steps."""
+    """Yield findings on the batches, places and steps of each of two epochs."""
     device = torch_xla.device()
     rows = torch.arange(ROWS, dtype=torch.int32)
     expected = rows.split(BATCH)
@@ -71,7 +71,7 @@ def epochs():
 
 
 def lost(batches, expected):
-    """Return for each batch how it differs from the one that should have come then."""
+    """Describe how each batch differs from the expected one, or return an empty string."""
     found = {f"batch:{n}": str(batch.tolist()) for n, batch in enumerate(batches)}
     right = {f"batch:{n}": str(batch.tolist()) for n, batch in enumerate(expected)}
     return {

@@ -21,7 +21,7 @@ LOG_EVERY = 6
 
 
 def log_of(losses):
-    """Return the loss as a Python number, where the last step is one that is logged."""
+    """Return the loss as a Python number if the last step is logged."""
     return losses[-1].item() if len(losses) % LOG_EVERY == 0 else None
 
 
@@ -31,7 +31,7 @@ def log_each_step(losses):
 
 
 def train(log, device):
-    """Train for twelve steps, give the losses so far to `log` after each; return the losses."""
+    """Train for twelve steps, pass the losses so far to `log` after each, and return the losses."""
     model, optimizer = _training.fresh(device)
     x, y = (part.to(device) for part in _training.batch())
     losses = []

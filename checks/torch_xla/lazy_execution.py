@@ -25,7 +25,7 @@ def chain(x):
 
 
 def expected_values(x):
-    """Return what NumPy makes of the same operations."""
+    """Return the results of the same operations in NumPy."""
     return np.maximum(3 * x - 7, 0) + x
 
 

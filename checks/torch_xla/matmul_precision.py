@@ -25,7 +25,7 @@ IGNORED += " CPU until then"
 
 
 def multiply(x, y):
-    """Return `x @ y` as plain code gets it; `x, y: float32[512, 512]`."""
+    """Return `x @ y` at the default precision; `x, y: float32[512, 512]`."""
     return torch.matmul(x, y)
 
 
@@ -68,7 +68,7 @@ def run():
 
 
 def late(device):
-    """Return which precision a product has whose precision was changed after it was written."""
+    """Return the finding on a product whose precision is changed after it was written."""
     x = torch.ones((2, 2), device=device)
     with _precision.setting("highest"):
         product = x @ x

@@ -52,7 +52,7 @@ def run():
 
 
 def narrowed(name, device):
-    """Return which types a 64-bit tensor has on the device, where not those of its name."""
+    """Return a 64-bit tensor's device types if they differ from its name, else an empty string."""
     kind = getattr(torch, name)
     tensor = to_xla(torch.ones(3, dtype=kind), device)
     torch_xla.sync()
@@ -61,7 +61,7 @@ def narrowed(name, device):
 
 
 def exact(name, numbers, factor, device):
-    """Return how many products of 64-bit numbers on the device are those of the CPU."""
+    """Return a finding on the 64-bit products that are the same on the device as on the CPU."""
     actual, expected = (to_xla(numbers, device) * factor).cpu(), numbers * factor
     count, title = int((actual == expected).sum()), f"{name.lower()} products as on the CPU"
     code, verdict, hint = f"XLA-NARROWING-{name}", "ok", None
@@ -71,7 +71,7 @@ def exact(name, numbers, factor, device):
 
 
 def limits(device):
-    """Yield what happens past the end of int32, where no document promises anything."""
+    """Yield the results past the end of int32, which no document specifies."""
     last = to_xla(torch.tensor([2**31 - 1], dtype=torch.int32), device) + 1
     yield Finding("XLA-NARROWING-END", "int32 2**31 - 1 plus 1", "info", int(last.cpu()))
     large = torch.tensor([3e9])

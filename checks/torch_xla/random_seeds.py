@@ -25,7 +25,7 @@ def draw(device):
 
 
 def seeded(seed, device):
-    """Return what a device draws first after it was seeded."""
+    """Return a device's first random numbers after it was seeded."""
     torch_xla.manual_seed(seed, device)
     return draw(device)
 
@@ -51,5 +51,5 @@ def run():
 
 
 def different(expected, actual):
-    """Return an empty text where two draws are the same."""
+    """Return an empty string if two draws are the same."""
     return "" if torch.equal(expected, actual) else "other numbers"

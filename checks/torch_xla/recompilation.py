@@ -52,7 +52,7 @@ def train(batches, weights):
 
 
 def programs(devices):
-    """List the step at its one length."""
+    """Yield the step for the longest batch."""
     yield "step", step, (torch.empty((LONGEST, WIDTH)), torch.empty((WIDTH, WIDTH)))
 
 

@@ -33,7 +33,7 @@ MASK = Hint.see("env | grep -E 'TPU_|PJRT_'", "shows which settings assign chips
 
 
 def taken():
-    """Return the platforms of the devices that the runtime really started."""
+    """Return the platforms of the devices that the runtime started."""
     return sorted({name.partition(":")[0] for name in torch_xla.real_devices()})
 
 
@@ -57,14 +57,14 @@ def run():
 
 
 def old_settings(names):
-    """Return which variables of XRT, the runtime before PJRT, are set and do nothing."""
+    """Return the variables of XRT, the runtime before PJRT, that are set and have no effect."""
     found = ", ".join(names) or "none"
     verdict, hint = ("warn", UNSET.format(" ".join(names))) if names else ("ok", None)
     return Finding("XLA-RUNTIME-XRT", "variables of XRT still set", verdict, found, hint=hint)
 
 
 def positions(attributes):
-    """Yield the kind of the TPU, and which devices lack a position of their own in the torus."""
+    """Yield the kind of the TPU, and the devices without a unique position in the torus."""
     kind = xm.xla_device_kind(str(torch_xla.device()))
     known = tpus.find_generation_by_device_kind(kind)
     actual, expected = known.name if known else kind, target().generation

@@ -52,7 +52,7 @@ def programs(devices):
 
 
 def run():
-    """Compare what each device holds, then a product and a sum, with NumPy's integers.
+    """Compare each device's shard, then a product and a sum, with NumPy's integers.
 
     Whole numbers up to 8 are exact in bfloat16, and their products and sums in float32.
     """

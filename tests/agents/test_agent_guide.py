@@ -27,7 +27,7 @@ def typed(*words: str) -> Result:
 
 
 def test_instructions_name_commands_that_exist() -> None:
-    """With options that exist; lessons and files in them are examples or known."""
+    """The guide names existing commands and options, and known or example lessons and files."""
     text = typed("agents", "--print").stdout
     spans = [" ".join(span.split()) for span in code_spans(text)]
     lines = [span.rpartition("| ")[2] for span in spans if "tpustarter " in span]
@@ -44,7 +44,7 @@ def test_instructions_name_commands_that_exist() -> None:
 
 
 def test_guide_prints_entry_that_starts_server() -> None:
-    """The JSON is that of the configuration, no wider than a terminal but for the path."""
+    """The guide prints the configuration entry that starts the server, as valid JSON."""
     shown = typed("agents").stdout
     entry = json.loads(shown[shown.index("  {") : shown.rindex("  }") + 3])
     server = entry["mcpServers"]["tpustarter"]
@@ -66,7 +66,7 @@ def test_lesson_has_file_of_each_agent() -> None:
 
 
 def test_missing_package_error_names_install_command(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Before anything is written on stdout."""
+    """Without the package, the error names the install command, and stdout stays empty."""
     monkeypatch.delitem(sys.modules, "tpustarter.agents.tool_server", raising=False)
     monkeypatch.setitem(sys.modules, "mcp_types", None)
     done = typed("mcp")
@@ -78,7 +78,7 @@ def test_missing_package_error_names_install_command(monkeypatch: pytest.MonkeyP
 
 
 def test_instructions_are_short(tmp_path: Path) -> None:
-    """Agents read the whole file at each start."""
+    """The instructions are short, because agents read the whole file at each start."""
     text = agent_guide.read_instructions()
 
     assert text.startswith("# ")

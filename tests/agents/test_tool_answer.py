@@ -21,7 +21,7 @@ def document(**fields: object) -> bytes:
 
 
 def test_document_is_passed_on_as_it_is() -> None:
-    """With its spaces and escapes."""
+    """A document is passed on unchanged, including its spaces and escapes."""
     output = document(text="\u00e9" * 9000)
 
     assert output.decode().strip() == make_answer(WORDS, output, "", 0).text
@@ -38,7 +38,7 @@ def test_document_is_passed_on_as_it_is() -> None:
     ],
 )
 def test_long_document_is_cut_and_says_so(fields: dict[str, Any]) -> None:
-    """It is still JSON with the same fields, and names the command that prints all."""
+    """A shortened document is still JSON with the same fields, and names the full command."""
     answer = make_answer(WORDS, document(**fields), "", 0)
     short = json.loads(answer.text)
 
@@ -63,7 +63,7 @@ LESSONS = [{"id": "x/y", "text": TEXT}]
     ],
 )
 def test_agent_can_ask_for_part(shape: AnswerShape, fields: dict[str, Any]) -> None:
-    """Only problems, or one section with those below it; a note says that there is more."""
+    """An agent can request only problems or one section; a note says that there is more."""
     answer = make_answer(WORDS, document(results=RESULTS, lessons=LESSONS), "", 0, shape)
     part = json.loads(answer.text)
     texts = [one["text"] for one in part["lessons"]] if shape.section else part["lessons"]
@@ -73,7 +73,7 @@ def test_agent_can_ask_for_part(shape: AnswerShape, fields: dict[str, Any]) -> N
 
 
 def test_unknown_section_names_all() -> None:
-    """Those of the lesson, as its headings."""
+    """An unknown section is an error that names all sections of the lesson."""
     shape = AnswerShape(section="Z")
     answer = make_answer(WORDS, document(lessons=LESSONS), "", 0, shape)
 
@@ -83,7 +83,7 @@ def test_unknown_section_names_all() -> None:
 
 @pytest.mark.parametrize("characters", [LEAST_CHARACTERS, 20_000])
 def test_agent_sets_length_of_answer(characters: int) -> None:
-    """What remains is JSON, and less than that."""
+    """The answer fits the length that the agent requests, and is still JSON."""
     shape = AnswerShape(characters=characters)
     answer = make_answer(WORDS, document(results=RESULTS * 9000, log="x" * 9000), "", 0, shape)
 
@@ -96,7 +96,7 @@ def test_agent_sets_length_of_answer(characters: int) -> None:
     "output", [b"", b"Segmentation fault", b"[1]", b'{"a": 1} {', b"\xff\xfe", b"[" * 100_000]
 )
 def test_output_without_document_is_error(output: bytes) -> None:
-    """With the end of stderr, and by the schema of the command."""
+    """Output without a document is an error of the command's schema, with the end of stderr."""
     answer = make_answer(WORDS, output, "error: out of luck", 70)
     short = json.loads(answer.text)
 
@@ -106,7 +106,7 @@ def test_output_without_document_is_error(output: bytes) -> None:
 
 
 def test_document_too_wide_to_cut_is_error() -> None:
-    """A table of ten thousand fields has nothing to leave out."""
+    """A document that can't be shortened, such as one with 10,000 fields, is an error."""
     answer = make_answer(WORDS, document(**{f"field-{n}": n for n in range(10_000)}), "", 0)
 
     assert "error" in json.loads(answer.text)
@@ -131,7 +131,7 @@ def test_document_too_wide_to_cut_is_error() -> None:
     ],
 )
 def test_arguments_become_options(name: str, values: dict[str, object], words: list[str]) -> None:
-    """A value is never taken for an option."""
+    """Arguments become options, and a value is never read as an option."""
     tool = next(tool for tool in make_tools() if tool.name == name)
     first, *rest = words
 
@@ -143,7 +143,7 @@ WRITES = {"junit", "save", "plot", "notebook", "code", "force", "yes", "out", "f
 
 
 def test_no_tool_has_option_that_writes() -> None:
-    """Nor one that ends in a purchase: no tool is made of `tpu` or of `setup`."""
+    """No tool has an option that writes files or leads to a purchase, as `tpu` or `setup` would."""
     tools = make_tools()
     found = {
         (t.name, a.name)

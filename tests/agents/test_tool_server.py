@@ -70,7 +70,7 @@ def printed(*words: str, text: str | None = None) -> dict[str, Any]:
 
 
 def without_times(value: Any) -> Any:
-    """Return a document without what differs from run to run."""
+    """Return a document without the fields that differ between runs."""
     if isinstance(value, dict):
         left = ("seconds", "started", "made", "found", "facts", "sections")
         return {name: without_times(one) for name, one in value.items() if name not in left}
@@ -78,7 +78,7 @@ def without_times(value: Any) -> Any:
 
 
 def snapshot(folder: Path) -> dict[str, tuple[int, int]]:
-    """Return the files of a folder, each with its size and the time of its last change."""
+    """Return the files of a folder, each with its size and modification time."""
     files = [path for path in sorted(folder.rglob("*")) if path.is_file()]
     return {str(one): (one.stat().st_size, one.stat().st_mtime_ns) for one in files}
 
@@ -86,7 +86,7 @@ def snapshot(folder: Path) -> dict[str, tuple[int, int]]:
 def test_tools_answer_as_their_commands(
     tmp_path: Path, home: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """The state folder stays as it is, and stdout has nothing but the protocol."""
+    """Tools answer as their commands do, and change nothing in the state folder."""
     (tmp_path / "config.json").write_text(json.dumps(PUBLISHED[0]["config"]))
     (tmp_path / "train.log").write_text(LOG)
     python = str(make_python(tmp_path / "v", jax="0.12.0.1"))
@@ -127,7 +127,7 @@ def test_tools_answer_as_their_commands(
 
 
 async def refuse_wrong_arguments(client: Client) -> None:
-    """Each mistake is one error with the code of a wrong command line, and nothing is started."""
+    """Each wrong argument is one error with the usage exit code, and nothing is started."""
     wrong: list[tuple[str, dict[str, object], str]] = [
         ("check", {"levle": "quick"}, "`levle`"),
         ("check", {"level": "fast"}, "`level`"),
@@ -153,7 +153,7 @@ async def refuse_wrong_arguments(client: Client) -> None:
 
 
 def test_cancelled_call_ends_its_processes(tmp_path: Path, home: Path) -> None:
-    """JAX hangs in the check's own child; then the server still answers, and may write."""
+    """A cancelled call ends its processes, even a hanging JAX, and the server still answers."""
     python = make_python(tmp_path / "v", jax="0.12.0.1")
     (jax,) = (tmp_path / "v").glob("lib/*/site-packages/jax.py")
     jax.write_text(
@@ -203,7 +203,7 @@ def send(server: subprocess.Popen[str], **message: object) -> None:
 
 
 def test_signal_ends_server_and_removes_its_folder(tmp_path: Path, home: Path) -> None:
-    """It doesn't wait for the end of stdin, or for a command that waits for a pipe."""
+    """A signal ends the server although stdin is open and a command waits for a pipe."""
     os.mkfifo(tmp_path / "pipe")
     hangs = {"name": "explain", "arguments": {"files": [str(tmp_path / "pipe")]}}
     with greeted(tmp_path) as server:
@@ -219,7 +219,7 @@ def test_signal_ends_server_and_removes_its_folder(tmp_path: Path, home: Path) -
 
 
 def test_client_that_closes_its_end_is_no_bug(tmp_path: Path, home: Path) -> None:
-    """It ends as with any closed pipe, or has seen the end of stdin first; nothing is left."""
+    """A client that closes its pipes ends the server without a bug report or leftover files."""
     before = snapshot(home / "state")
     with greeted(tmp_path) as server:
         server.stdout.close()
@@ -233,7 +233,7 @@ def test_client_that_closes_its_end_is_no_bug(tmp_path: Path, home: Path) -> Non
 
 
 def test_copied_state_folder_shares_the_lease(tmp_path: Path) -> None:
-    """A run of `tpustarter mcp` that only reads still keeps off the TPU of another run."""
+    """A read-only server with a copied state folder still respects another run's TPU lease."""
     with lease.hold_lease("tpustarter check"), tool_call.use_copy(tmp_path / "copy"):
         assert tmp_path / "copy" == locations.state_folder_path()
         with pytest.raises(Problem, match="held by tpustarter check"), lease.hold_lease("x"):

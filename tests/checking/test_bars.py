@@ -6,7 +6,7 @@ from tpustarter.text import bars
 
 
 def test_stage_bar_has_piece_proportional_to_each_stage() -> None:
-    """A stage that is done is full, one that has begun shows both shapes, however short it is."""
+    """Completed stages are full, and a started stage shows both shapes, however short it is."""
     stages = [(10, 1.0), (60, 0.5), (30, 0.0)]
     assert "━━━ ━━━━━━───── ──────" == bars.draw_staged_bar(stages, 22)
     assert "━━ ━─ ──" == bars.draw_staged_bar([(1, 1.0), (1, 0.1), (1, 0.0)], 8)
@@ -14,6 +14,6 @@ def test_stage_bar_has_piece_proportional_to_each_stage() -> None:
 
 
 def test_bar_too_short_for_stages_shows_total() -> None:
-    """It says how much of the whole is done."""
+    """A bar too short for its stages shows the completed part of the total."""
     assert "━━──" == bars.draw_staged_bar([(10, 1.0), (60, 0.5), (30, 0.0)], 4)
     assert "────────" == bars.draw_staged_bar([], 8)

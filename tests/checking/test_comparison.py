@@ -1,4 +1,4 @@
-"""Runs that are kept, and what changed between two of them."""
+"""Tests of stored runs, and of the changes between two of them."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def figure(found: object, **more: Any) -> Result:
 
 
 def compared(before: FIELDS, now: FIELDS) -> FIELDS:
-    """Return what changed, where it fits the published schema."""
+    """Return the changes between two reports, which must fit the published schema."""
     changed = msgspec.to_builtins(changes(before, now))
     jsonschema.Draft202012Validator(SCHEMA).validate({**now, "comparison": changed})
     return changed
@@ -80,7 +80,7 @@ CHANGES = [
 
 @pytest.mark.parametrize(("was", "is_", "change"), CHANGES)
 def test_changed_result_says_how(was: str | None, is_: str | None, change: str) -> None:
-    """Each pair of statuses has one word, and both stand beside it."""
+    """Each pair of statuses has one word, which is shown with both statuses."""
     before = report(*([result(was)] if was else []))
     now = report(*([result(is_)] if is_ else []))
     wanted = {"id": "jax.sample", "change": change, "before": was, "now": is_}
@@ -90,7 +90,7 @@ def test_changed_result_says_how(was: str | None, is_: str | None, change: str) 
 
 @pytest.mark.parametrize("status", STATUSES)
 def test_unchanged_result_is_not_listed(status: str) -> None:
-    """The same status is no change, whatever it is."""
+    """A result with the same status is not listed, whatever the status is."""
     same = report(result(status))
     changed = compared(same, same)
 
@@ -98,7 +98,7 @@ def test_unchanged_result_is_not_listed(status: str) -> None:
 
 
 def test_new_failures_come_first() -> None:
-    """Newly failing, then lost, then gone, then what passes again."""
+    """New failures come first, then lost results, missing ones, and those that pass again."""
     names = ("a", "b", "c", "d")
     then = [result(s, f"jax.{n}") for n, s in zip(names, ("fail", "pass", "pass", "pass"))]  # noqa: B905
     now = [result("pass", "jax.a"), result("skip", "jax.b"), result("fail", "jax.d")]
@@ -161,14 +161,14 @@ def test_figure_is_reported_if_changed_beyond_noise(
 def test_speeds_of_virtual_devices_say_little(
     was: float, is_: float, unit: str | None, told: bool
 ) -> None:
-    """Nothing changed between the two runs these speeds are of; what is exact stays exact."""
+    """Speed differences between virtual runs are noise, but exact figures must not change."""
     documents = [report(figure(one, unit=unit), virtual=True) for one in (was, is_)]
 
     assert told is bool(compared(*documents)["figures"])
 
 
 def test_figure_says_how_much_and_by_which_rule() -> None:
-    """The change in parts of what was, and the factor that is noise; null for exact ones."""
+    """A changed figure has its relative change and its noise factor, or null if it is exact."""
     rate = {"code": "JAX-RATE", "unit": "TFLOP/s", "entity": "device:3"}
     exact = [result("pass", findings=({**FINDING, "found": found},)) for found in (8, 6)]
     before = report(figure(200.0, **rate), exact[0], virtual=False)
@@ -182,7 +182,7 @@ def test_figure_says_how_much_and_by_which_rule() -> None:
 
 
 def test_figures_are_distinguished_by_entity_and_name() -> None:
-    """Each device has its own figure, and two names with one code are two figures."""
+    """Figures of one code are distinguished by entity and by name."""
 
     def findings(*found: int) -> tuple[FIELDS, ...]:
         names = (("sum", "device:0"), ("sum", "device:1"), ("x", None), ("y", None))
@@ -202,14 +202,14 @@ def test_figures_are_distinguished_by_entity_and_name() -> None:
 
 
 def test_every_row_of_noise_says_why() -> None:
-    """A factor above one, a reason, and a unit some finding could have."""
+    """Every row of the noise table has a factor above one, a reason and a unit that exists."""
     for row in (run_comparison.VIRTUAL, *run_comparison.NOISE):
         assert row.factor > 1
         assert len(row.why) > 20
 
 
 def test_possible_causes_of_change_are_listed() -> None:
-    """Versions, variables and the target that differ, with null for what was not there."""
+    """Differing versions, variables and targets are listed, with null for missing ones."""
     before = report(HOST, env={"JAX_PLATFORMS": "cpu"}, frameworks={"jax": "0.11.2"})
     now = report(
         HOST,
@@ -240,7 +240,7 @@ def test_possible_causes_of_change_are_listed() -> None:
 
 @pytest.mark.parametrize("before", [None, [], 7, [["x"]]])
 def test_added_setting_is_listed(before: object) -> None:
-    """A flag of the user's explains figures better than anything else; a file may hold anything."""
+    """A setting that was added is listed, even if the file has unusual values."""
     changed = compared(report(HOST, settings=before), report(HOST, settings=["XLA_FLAGS"]))
 
     assert {"name": "XLA_FLAGS", "before": None, "now": "set"} in changed["environment"]
@@ -257,7 +257,7 @@ pass  jax.other             failed then, passes now
 
 
 def test_the_text_is_worst_first() -> None:
-    """Results, figures, then what may explain them, each line readable alone."""
+    """The text lists results, then figures, then possible causes, each line readable alone."""
     rate = {"unit": "TFLOP/s", "entity": "device:3"}
     then = report(
         result("pass", findings=()),
@@ -278,7 +278,7 @@ def test_the_text_is_worst_first() -> None:
 
 
 def test_nothing_changed_is_one_sentence() -> None:
-    """It says how much was compared."""
+    """If nothing changed, one sentence states how much was compared."""
     same = report(HOST, result("pass"))
     wanted = (
         "Nothing changed since 2026-11-21 00:00:00 UTC (then.json): 2 results and 2\n"
@@ -289,7 +289,7 @@ def test_nothing_changed_is_one_sentence() -> None:
 
 
 def test_many_added_or_removed_checks_are_one_line() -> None:
-    """A run of one check, compared with a whole one, does not list all the others."""
+    """If many checks were added or removed, they are one line."""
     whole = report(HOST, *(result("pass", f"jax.c{n}") for n in range(30)))
     fewer, more = changes(whole, report(HOST)), changes(report(HOST), whole)
 
@@ -306,7 +306,7 @@ def test_many_added_or_removed_checks_are_one_line() -> None:
     st.lists(st.tuples(st.sampled_from(STATUSES), st.text(max_size=99), st.floats()), max_size=9)
 )
 def test_hostile_text_stays_text_and_fits(rows: list[tuple[str, str, float]]) -> None:
-    """Whatever an earlier report holds, no control character is shown and no line is too long."""
+    """Control characters in an earlier report are not shown, and no line is too long."""
     before = report(HOST, env={NASTY: NASTY}, frameworks={NASTY: NASTY}, kind={"a": [NASTY]})
     before["started"] = NASTY
     before["results"] += [
@@ -324,7 +324,7 @@ def test_hostile_text_stays_text_and_fits(rows: list[tuple[str, str, float]]) ->
 
 
 def test_stored_report_is_read_back(home: Path) -> None:
-    """The name tells time and machine, and `last` is the newest."""
+    """A stored report can be read back; its name has time and machine, and `last` is the newest."""
     run = run_of(HOST)
     old = saved_reports.save_report(run_of(HOST, started="2026-11-20T00:00:00+00:00"), report())
     saved_reports.save_report(
@@ -340,7 +340,7 @@ def test_stored_report_is_read_back(home: Path) -> None:
 
 
 def test_two_runs_in_one_second_are_both_kept() -> None:
-    """The later one does not take the place of the first."""
+    """Two runs in the same second are both stored."""
     kept = [saved_reports.save_report(run_of(HOST), report(HOST)) for _ in range(3)]
 
     assert 3 == len({path for path in kept if path.exists()})
@@ -348,7 +348,7 @@ def test_two_runs_in_one_second_are_both_kept() -> None:
 
 
 def test_the_kind_of_a_machine_is_no_path(home: Path) -> None:
-    """A device names itself; nothing of that leaves the folder."""
+    """A device kind that looks like a path doesn't leave the folder."""
     run = run_of(HOST)
     run.target["kind"] = "../../TPU v6 lite\x1b[2J/" + "x" * 500
     kept = saved_reports.save_report(run, report(HOST))
@@ -416,7 +416,7 @@ BAD = [
 
 @pytest.mark.parametrize(("held", "said"), BAD)
 def test_file_without_report_is_one_problem(held: str, said: str, tmp_path: Path) -> None:
-    """What was found and what was expected, on one line, with nothing that moves the cursor."""
+    """A file without a report is one problem: found and expected on one printable line."""
     path = tmp_path / "r.json"
     path.write_text(held)
     with pytest.raises(Problem) as caught:
@@ -428,7 +428,7 @@ def test_file_without_report_is_one_problem(held: str, said: str, tmp_path: Path
 
 
 def test_unreadable_file_is_one_problem(tmp_path: Path) -> None:
-    """None there, a folder, a pipe, 200 MB, another encoding, and nothing kept."""
+    """Each kind of unreadable file, such as a folder, a pipe or 200 MB, is one problem."""
     (tmp_path / "big").touch()
     os.truncate(tmp_path / "big", 200 * 10**6)
     os.mkfifo(tmp_path / "pipe")
@@ -479,7 +479,7 @@ def test_a_run_is_kept_and_compared_with(home: Path) -> None:
 
 
 def test_the_stream_of_events_ends_with_the_comparison(tmp_path: Path) -> None:
-    """`finished` tells it; the events before do not."""
+    """The last event, `finished`, has the comparison; earlier events don't."""
     (tmp_path / "then.json").write_text(json.dumps(report(HOST)))
     done = check("host.passes", "--ndjson", "--compare", "then.json", cwd=tmp_path)
     events = [json.loads(line) for line in done.stdout.splitlines()]
@@ -501,7 +501,7 @@ def test_bad_file_is_refused_before_run(form: tuple[str, ...], home: Path) -> No
 
 
 def test_report_with_unknown_fields_can_be_compared() -> None:
-    """Fields are only added within a major number: an unknown one is no obstacle."""
+    """A report with unknown fields of the same major version can be compared."""
     before = copy.deepcopy(report(HOST, result("pass")))
     before["later"], before["results"][0]["later"] = 1, 2
 

@@ -44,7 +44,7 @@ def test_schema_refuses_invalid_report() -> None:
 
 
 def test_error_is_json_document() -> None:
-    """What stands on stdout when no report could be made fits the schema."""
+    """An error that prevents a report is a JSON document that fits the schema."""
     for error, code in ((Problem("no", hint="yes", code=ExitCode.USAGE), 2), (ValueError("x"), 70)):
         fields = run_document.error_fields(error)
         jsonschema.Draft202012Validator(SCHEMA).validate(fields)

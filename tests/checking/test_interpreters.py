@@ -21,7 +21,7 @@ def choose(folder: Path, explicit: str | None = None, **env: str) -> interpreter
 
 
 def has_framework() -> bool:
-    """Return whether the Python that runs the tests counts as one with a framework."""
+    """Return whether the Python that runs the tests has a framework."""
     return bool(interpreters.read_framework_versions(Path(sys.prefix)))
 
 
@@ -41,7 +41,7 @@ def test_the_order_of_candidates(tmp_path: Path) -> None:
 
 
 def test_uvx_hides_no_python_of_the_user(tmp_path: Path) -> None:
-    """It puts its own environment before them on PATH, in which nobody installed a framework."""
+    """The environment that uvx puts first on PATH doesn't hide the user's Python."""
     users, own = make_python(tmp_path / "users", jax="0.12.0.1"), f"{sys.prefix}/bin"
     env = {"UV": "/bin/uv", "VIRTUAL_ENV": "", "PATH": f"{own}:{users.parent}"}
     chosen, others = interpreters.choose_interpreter(None, env, tmp_path)
@@ -50,7 +50,7 @@ def test_uvx_hides_no_python_of_the_user(tmp_path: Path) -> None:
 
 
 def test_environment_for_one_framework_serves_only_that(tmp_path: Path) -> None:
-    """What set-up made for TensorFlow replaces no Python; who asks for TensorFlow gets it."""
+    """An environment set up for TensorFlow is used only when TensorFlow is requested."""
     tensorflow, jax = tmp_path / "tpu-tensorflow", tmp_path / "tpu"
     make_python(tensorflow, tensorflow="2.20.0")
     make_python(jax, jax="0.12.0.1")
@@ -65,7 +65,7 @@ def test_environment_for_one_framework_serves_only_that(tmp_path: Path) -> None:
 
 
 def test_chosen_python_is_preferred_as_compiler(tmp_path: Path) -> None:
-    """One made for that comes first; one without the TPU compiler is none."""
+    """The environment made for compiling comes first, then the chosen Python with libtpu."""
     chosen, other = tmp_path / "chosen", tmp_path / "here" / ".venv"
     make_python(chosen, jax="0.12.0.1", libtpu="0.0.50.1")
     make_python(other, jax="0.12.0.1", libtpu="0.0.50.1")
@@ -85,7 +85,7 @@ def test_chosen_python_is_preferred_as_compiler(tmp_path: Path) -> None:
 
 
 def test_environment_of_tpustarter_is_not_that_of_user(tmp_path: Path) -> None:
-    """`uv run` sets VIRTUAL_ENV to our own environment: that says nothing about the user's."""
+    """With `uv run`, VIRTUAL_ENV is our environment and isn't taken for the user's."""
     make_python(tmp_path / ".venv")
 
     assert choose(tmp_path, VIRTUAL_ENV=sys.prefix).why == "./.venv"
@@ -94,7 +94,7 @@ def test_environment_of_tpustarter_is_not_that_of_user(tmp_path: Path) -> None:
 def test_active_environment_without_framework_is_still_tested(
     tmp_path: Path,
 ) -> None:
-    """The user is told about the Python they use, and which others have a framework."""
+    """An active environment without a framework is tested, and others with one are named."""
     bare, full = tmp_path / "bare", tmp_path / "full"
     make_python(bare)
     make_python(full / ".venv", jax="0.12.0.1")
@@ -116,7 +116,7 @@ def test_folder_program_and_name_all_select_python(tmp_path: Path) -> None:
 
 
 def test_python3_on_path_is_the_last_resort(tmp_path: Path) -> None:
-    """Where nothing else is there, `python3` is taken."""
+    """`python3` on PATH is used only if there is no other Python."""
     program = make_python(tmp_path / "env")
     chosen, _ = interpreters.choose_interpreter(None, {"PATH": str(program.parent)}, tmp_path)
     wanted = OWN if has_framework() else "python3 on PATH"
@@ -135,7 +135,7 @@ def test_environment_is_listed_once_for_all_paths(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("text", ["/nope", "no-such-program", "."])
 def test_invalid_python_is_usage_error(text: str, tmp_path: Path) -> None:
-    """A path that leads nowhere is named, with what to give."""
+    """A path that is no Python is a usage error with advice."""
     with pytest.raises(Problem, match="is not a Python") as caught:
         choose(tmp_path, text)
 
@@ -152,7 +152,7 @@ def test_a_gpu_plugin_is_seen_without_starting_anything(tmp_path: Path) -> None:
 
 
 def test_paths_are_shown_as_they_would_be_typed() -> None:
-    """Below this folder, below home, or whole."""
+    """A path is shown relative to this folder, with `~` for home, or in full."""
     env = {"HOME": "/home/alice"}
 
     assert ".venv/bin/python" == interpreters.format_path(
@@ -165,7 +165,7 @@ def test_paths_are_shown_as_they_would_be_typed() -> None:
 
 
 def test_saved_choice_that_is_no_path_is_ignored(tmp_path: Path) -> None:
-    """A zero byte in the settings is no path, and no bug."""
+    """A stored path with a zero byte is ignored."""
     state.save_state("settings", {"python": "/a\0b"})
     make_python(tmp_path / ".venv")
 
@@ -185,7 +185,7 @@ def test_missing_packages_have_their_install_names(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("build", ["tensorflow", "tensorflow_cpu", "tensorflow_tpu"])
 def test_every_build_of_tensorflow_is_tensorflow(build: str, tmp_path: Path) -> None:
-    """Three packages bring the same module; the Keras that comes with it is named too."""
+    """Each of the three builds of TensorFlow is recognised, and so is its Keras."""
     packages = tmp_path / "lib/python3.12/site-packages"
     for name in (f"{build}-2.20.0.dist-info", "keras-3.15.1.dist-info"):
         (packages / name).mkdir(parents=True)

@@ -27,7 +27,7 @@ from tpustarter.core import locations
     ],
 )
 def test_foreign_junit_file_is_kept(text: str | None, kept: list[str], tmp_path: Path) -> None:
-    """A file that was named by mistake; None stands for an earlier answer."""
+    """A file that is not from an earlier run is kept; None means an earlier report."""
     path = tmp_path / "train.py"
     if text is None:
         junit.write_report(run_of(HOST, result("pass")), path)
@@ -61,7 +61,7 @@ def test_every_status_has_junit_element(status: str) -> None:
 
 
 def test_counts_in_junit_add_up() -> None:
-    """Tests are the sum of those that passed, failed, broke and were skipped."""
+    """The number of tests is the sum of passed, failed, broken and skipped ones."""
     root = junit.make_suite(run_of(*(result(status) for status in STATUSES)))
 
     assert ("6", "1", "2", "1") == tuple(

@@ -1,4 +1,4 @@
-"""What made a check fail is told where its own error names it, and nowhere else."""
+"""Tests of causes: a failure gets one only if its own error names it."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def mistake(name: str = "JAX_PLATFORMS", verdict: str = "warn", **more: object) 
 
 
 def error(detail: str = BACKEND, reason: str = "exception", log: str = "") -> Result:
-    """Return a check that has ended with an error."""
+    """Return a result that ended with an error."""
     return result("error", "jax.devices_visible", reason=reason, detail=detail, log=log)
 
 
@@ -49,7 +49,7 @@ def error(detail: str = BACKEND, reason: str = "exception", log: str = "") -> Re
     ],
 )
 def test_wrong_variable_named_in_error_is_cause(failed: Result, found: Result) -> None:
-    """It may name the variable, or the flag in it; the process may have said it last."""
+    """The error or the process's log may name the wrong variable, or a flag in it."""
     traced = known_causes.attribute_to_earlier_result(failed, [result("pass"), found])
 
     assert traced.cause
@@ -70,12 +70,12 @@ def test_wrong_variable_named_in_error_is_cause(failed: Result, found: Result) -
     ],
 )
 def test_unnamed_setting_is_no_cause(failed: Result, found: Result) -> None:
-    """Neither what is said in passing, nor what only looks alike, nor what is in order."""
+    """A setting that the error doesn't name, or that is in order, is not the cause."""
     assert known_causes.attribute_to_earlier_result(failed, [found]).cause is None
 
 
 def test_cause_stands_above_its_effects_by_severity() -> None:
-    """Both name the one thing to do, and so does the last line."""
+    """The cause is listed above its effects, and all of them lead to the same action."""
     found, worse = mistake(), result("fail", "host.other")
     run = run_of(
         result("warn", "host.aside"),
@@ -92,7 +92,7 @@ def test_cause_stands_above_its_effects_by_severity() -> None:
 
 
 def test_end_of_run_names_cause_and_its_lesson() -> None:
-    """The log has nothing to add to what is certain."""
+    """A run with a known cause ends with that cause and its lesson, not with the log."""
     found = mistake()
     run = run_of(found, known_causes.attribute_to_earlier_result(error(), [found]))
     line = check_end.explain_exit_code(run, ExitCode.INCONCLUSIVE)
@@ -107,7 +107,7 @@ def test_end_of_run_names_cause_and_its_lesson() -> None:
 
 
 def test_the_app_lists_the_cause_first_too() -> None:
-    """Its list has the order of the command line."""
+    """The app lists the cause first, as the command line does."""
     found = mistake()
     known = CheckList()
     for one in (
@@ -122,7 +122,7 @@ def test_the_app_lists_the_cause_first_too() -> None:
 
 
 def test_checks_blocked_by_failure_are_one_row() -> None:
-    """Forty lines that say the same would hide what is to be mended."""
+    """Checks blocked by a failure are one row, so that the failure isn't hidden."""
     known = CheckList()
     blocked = [result("skip", f"jax.after{number}", reason="dependency") for number in range(5)]
     for one in (*blocked, error()):

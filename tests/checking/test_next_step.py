@@ -36,12 +36,12 @@ WITH_SET_UP = replace(result("fail"), findings=(SET_UP,))
     ],
 )
 def test_result_leads_to_one_action(after: Result, action: NextAction) -> None:
-    """A cause comes before a set-up, and a set-up before an explanation."""
+    """A result leads to one action: its cause first, then a set-up, then an explanation."""
     assert action is next_step.suggest_after_result(after)
 
 
 def test_worst_result_leads_on() -> None:
-    """The first of the worst ones, whatever ended before it."""
+    """The first of the worst results decides the next step."""
     run = run_of(result("warn", "jax.a"), result("fail", "jax.b"), result("fail", "jax.c"))
     action, worst = next_step.suggest_after_run(run)
 
@@ -58,7 +58,7 @@ def test_worst_result_leads_on() -> None:
     ],
 )
 def test_stopped_run_is_repeated_unless_something_failed(status: str, action: NextAction) -> None:
-    """A failure or a warning comes before the rest of the run."""
+    """A stopped run is repeated, unless it has a failure or a warning to fix first."""
     run = replace(run_of(result(status)), stopped_by=signal.SIGINT)
 
     assert action is next_step.suggest_after_run(run)[0]
@@ -66,7 +66,7 @@ def test_stopped_run_is_repeated_unless_something_failed(status: str, action: Ne
 
 
 def test_setup_is_named_by_its_cause_too() -> None:
-    """Only failures and warnings lead to a set-up."""
+    """A failure or a warning caused by a missing set-up leads to that set-up."""
     assert "jax" == next_step.find_setup(WITH_SET_UP)
     assert "jax" == next_step.find_setup(replace(BY_ANOTHER, status="fail"))
     assert not next_step.find_setup(BY_ANOTHER)

@@ -1,4 +1,4 @@
-"""What happens on each machine: one golden text per row of the table, over a laid-out machine.
+"""Tests of framework plans: one golden text per row of the table, for a simulated machine.
 
 The machine is files in a folder and JAX is a stub, so these rows show what the program decides and
 says. They are not tried on hardware: what a real TPU answers is not shown here.
@@ -65,7 +65,7 @@ def tpu(generation: str, chips: int, kind: str, count: int, **more: Any) -> Row:
 
 
 def changed(row: Row, exit_code: int, **machine: Any) -> Row:
-    """Return a row with another exit code and more said of the machine."""
+    """Return a row with another exit code and further text."""
     return Row(exit_code, {**row.machine, **machine}, row.python, row.arguments, row.metadata)
 
 
@@ -372,7 +372,7 @@ def _machine(root: Path, row: Row, stack: ExitStack) -> host.Machine:
 
 
 def _plain(text: str, folder: Path) -> str:
-    """Replace what differs between two runs: folders, versions of this Python, times, ports."""
+    """Replace everything that differs between two runs: folders, versions, times, ports."""
     text = text.replace(str(folder), "FOLDER")
     text = re.sub(r"~/\S*/logs/[^/\s]+/", "LOGS/", text)
     text = re.sub(rf"{re.escape(sys.executable)}: jax \S+", "OWN-PYTHON: jax X", text)
@@ -390,7 +390,7 @@ def _plain(text: str, folder: Path) -> str:
 def test_each_machine_has_its_text_and_exit_code(
     name: str, play: Callable[[Row], tuple[int, str]], request: pytest.FixtureRequest
 ) -> None:
-    """The report of a laid-out machine is the golden one, to the letter."""
+    """The report of each simulated machine is exactly its golden text."""
     code, text = play(ROWS[name])
     golden = GOLDEN / f"{name}.txt"
     if request.config.getoption("--golden"):
@@ -412,7 +412,7 @@ def test_each_machine_has_its_text_and_exit_code(
     ],
 )
 def test_unsupported_jax_is_not_started(installed: dict[str, str], says: str | None) -> None:
-    """One sentence, and no TPU is advised: JAX 0.4 shows one device whatever is asked of it."""
+    """An unsupported JAX isn't started, and the text doesn't advise to get a TPU."""
     blocked = framework_plan.explain_unusable_framework("jax", "env", installed, [], asked=True)
 
     assert (says is None) == (blocked is None)
@@ -423,13 +423,13 @@ def test_unsupported_jax_is_not_started(installed: dict[str, str], says: str | N
 
 
 def texts() -> list[Path]:
-    """Return the golden texts of machines; those of rehearsals, plans and jobs lie beside them."""
+    """Return the golden texts of machines, without those of rehearsals, plans and jobs."""
     others = ("rehearsal-", "plan-", "bound", "handover-")
     return [path for path in GOLDEN.glob("*.txt") if not path.stem.startswith(others)]
 
 
 def test_every_golden_text_belongs_to_a_row() -> None:
-    """No golden text lies there unused."""
+    """Every golden text belongs to a row."""
     assert set(ROWS) == {path.stem for path in texts()}
 
 
@@ -444,7 +444,7 @@ NOT_ON_TPU = [format_closing(RunSummary(devices=devices))[1:] for devices in (""
 
 
 def test_no_text_claims_absent_tpu() -> None:
-    """Only rows whose devices were TPUs say so; every other one says that none was tested."""
+    """A text claims a tested TPU only if the row's devices are TPUs."""
     for path in texts():
         text = path.read_text()
         headline = " ".join(text.split("--- stderr")[0].split())
@@ -464,7 +464,7 @@ def plan_of(row: Row) -> str:
 
 
 def test_the_plan_names_every_variable_it_sets(tmp_path: Path) -> None:
-    """What the probe changes in the environment is in the plan, and nothing else is."""
+    """The plan contains exactly the variables that the probe changes in the environment."""
     machine = lay_out(tmp_path, "v6e", chips=8)
     made = framework_plan.make_plan(machine)
     env = framework_plan.make_probe_environment(made, machine.env, tmp_path, "jax")
@@ -475,7 +475,7 @@ def test_the_plan_names_every_variable_it_sets(tmp_path: Path) -> None:
 
 
 def test_device_count_is_removed_from_xla_flags(tmp_path: Path) -> None:
-    """JAX refuses the flag beside JAX_NUM_CPU_DEVICES, so only the other flags stay."""
+    """The device count is removed from XLA_FLAGS, as JAX refuses it with JAX_NUM_CPU_DEVICES."""
     flags = "--xla_dump_to=/x --xla_force_host_platform_device_count=3"
     machine = lay_out(tmp_path, env={"XLA_FLAGS": flags})
 
@@ -483,7 +483,7 @@ def test_device_count_is_removed_from_xla_flags(tmp_path: Path) -> None:
 
 
 def test_every_real_check_waits_for_same_host_checks() -> None:
-    """The stub's checks are gated as the real ones are."""
+    """Every real check waits for the same host checks as the stub's checks."""
     real = {one.id: one.after for one in content.read_checks()}
     for stub in [*content.read_checks(SAMPLES), *content.read_checks(WITH_TENSORFLOW)]:
         assert real.get(stub.id, ()) == stub.after
@@ -495,7 +495,7 @@ def test_the_exit_codes_of_the_rows_are_known() -> None:
 
 
 def test_missing_transformers_is_named_with_its_version() -> None:
-    """The newest wants a newer torch than torch_xla 2.9 has."""
+    """The missing transformers package is named with a version that torch_xla 2.9 accepts."""
     blocked = framework_plan.explain_missing_packages(
         ["optax", "transformers"], "/nowhere/bin/python"
     )

@@ -60,7 +60,7 @@ def test_text_is_worst_first_and_ends_with_target() -> None:
 
 
 def test_checks_skipped_by_stop_are_one_line() -> None:
-    """It counts the checks and names the first; `-v` and JSON name each."""
+    """Checks skipped by a stop are one line with a count; `-v` and JSON name each of them."""
     running = result("notrun", "jax.a", reason="interrupted", detail="stopped while it ran")
     others = [result("notrun", f"jax.b{n}", reason="interrupted", detail="") for n in range(42)]
     run = run_of(HOST, running, *others)
@@ -102,7 +102,7 @@ HEADLINES = {
 
 
 def test_headlines_are_the_golden_ones(request: pytest.FixtureRequest) -> None:
-    """A claim with a warning is not among those that hold, and `0 of 0` is never said."""
+    """Headlines match the golden ones: warnings are counted apart, and `0 of 0` never appears."""
     text = "".join(f"{name}: {format_headline(run)}\n" for name, run in HEADLINES.items())
     golden = TESTS / "golden" / "sentences" / "headlines.txt"
     if request.config.getoption("--golden"):
@@ -113,7 +113,7 @@ def test_headlines_are_the_golden_ones(request: pytest.FixtureRequest) -> None:
 
 @given(results_strategy)
 def test_the_numbers_of_a_headline_add_up(results: list[Result]) -> None:
-    """Whatever came out: those that hold and all the others are the total; one needs no number."""
+    """The numbers in a headline add up to the total."""
     run = run_of(*results)
     shown = format_headline(run).replace("8 virtual", "virtual")
     numbers = [int(one) for one in re.findall(r"\b\d+\b", shown)]
@@ -126,13 +126,13 @@ def test_the_numbers_of_a_headline_add_up(results: list[Result]) -> None:
 
 
 def finding(verdict_: str, name: str, found: object = 1, **more: object) -> dict[str, object]:
-    """Return a finding as a check would tell it."""
+    """Return a finding in the form in which checks report it."""
     given = {**FINDING, "verdict": verdict_, "name": name, "found": found, "expected": None}
     return {**given, **more}
 
 
 def test_text_of_row_is_not_repeated_below() -> None:
-    """With `-v` the finding of the row, its hint, and a hint shared by two are shown once."""
+    """With `-v`, a row's finding, its hint, and a hint that two findings share are shown once."""
     told = (
         finding("info", "first", hint="look there"),
         finding("warn", "bad version", "3.11", expected="3.12", hint="set it up"),
@@ -146,7 +146,7 @@ def test_text_of_row_is_not_repeated_below() -> None:
 
 
 def test_warning_before_failure_is_shown_beside_failure() -> None:
-    """The row tells the failure, the line below the warning, and neither twice."""
+    """A row shows the failure, and the line below it the earlier warning, each once."""
     told = (finding("warn", "soft"), finding("fail", "hard"))
     shown = results_text.render_results(run_of(result("fail", findings=told))).splitlines()
 
@@ -174,12 +174,12 @@ LINES = [
 
 @pytest.mark.parametrize(("given_", "line"), LINES)
 def test_a_finding_is_one_sentence_without_repetition(given_: dict[str, object], line: str) -> None:
-    """`found` stands beside what was expected, the unit once, the entity where it tells more."""
+    """A finding is one sentence with found, expected, the unit once, and the entity if needed."""
     assert line == results_text.finding_line(given_)
 
 
 def test_v_hint_counts_only_folded_checks() -> None:
-    """A skip that stands there with its id has nothing more to name."""
+    """The `-v` hint counts only the checks that are folded."""
     one, two = result("skip", "host.a", detail="none"), result("skip", "host.b", detail="none")
 
     assert "-v names" not in results_text.render_results(run_of(HOST, one))
@@ -190,7 +190,7 @@ LONGEST = f"torch_xla.{'x' * (shipped.MOST_ID - len('torch_xla.'))}"
 
 
 def test_claims_of_framework_are_aligned() -> None:
-    """Its longest id says where; a long title goes on below its first line."""
+    """The claims of a framework are aligned by its longest id, and long titles are wrapped."""
     long = " ".join(["long"] * 10)
     run = run_of(
         replace(result("pass", LONGEST), title="y" * 33, seconds=0.1),
@@ -211,7 +211,7 @@ def test_claims_of_framework_are_aligned() -> None:
     ("status", "verbose"), [("fail", False), ("error", False), ("pass", False), ("pass", True)]
 )
 def test_a_title_is_wrapped_and_never_cut(status: str, verbose: bool) -> None:
-    """Whether or not its claim holds, every word of a long one is there."""
+    """A long title is wrapped and shown in full, whatever the verdict is."""
     words = " ".join(f"word{number:02}" for number in range(9))[: shipped.MOST_TITLE]
     shown = results_text.render_results(
         run_of(replace(result(status, LONGEST), title=words, findings=())), verbose=verbose
@@ -231,7 +231,7 @@ def test_text_stays_within_eighty_columns(results: list[Result], verbose: bool) 
 
 
 def test_healthy_always_names_its_target() -> None:
-    """The word alone would claim more than was seen."""
+    """The word healthy is never shown without its target."""
     for statuses in itertools.combinations(STATUSES, 2):
         shown = results_text.render_results(
             run_of(*(result(status) for status in statuses)), verbose=True
@@ -242,7 +242,7 @@ def test_healthy_always_names_its_target() -> None:
 
 @pytest.mark.parametrize(("level", "lines"), [("quick", 1), ("static", 0)])
 def test_the_users_settings_stand_above_the_results(level: str, lines: int) -> None:
-    """Names alone, for values may be paths; where nothing runs on a device they change nothing."""
+    """The user's settings are named above the results, without their values."""
     run = run_of(HOST, level=level)
     run.target["settings"] = ["JAX_DISABLE_JIT", "XLA_FLAGS"]
 
@@ -261,7 +261,7 @@ def one_line(text_of_many: str) -> str:
 @pytest.mark.parametrize("verbose", [False, True])
 @pytest.mark.parametrize("status", [one for one in STATUSES if one != "pass"])
 def test_no_line_contradicts_its_verdict(status: Status, verbose: bool) -> None:
-    """A claim stands by itself where it holds; elsewhere it is said first that it does not."""
+    """A claim appears without a verdict only if it holds."""
     bare = {**FINDING, "name": "what was looked at", "found": None, "expected": None}
     checks = content.read_checks()
     assert len(checks) > 90
@@ -279,7 +279,7 @@ def test_no_line_contradicts_its_verdict(status: Status, verbose: bool) -> None:
 
 @pytest.mark.parametrize("status", ["fail", "warn"])
 def test_claim_without_finding_has_its_verdict(status: Status) -> None:
-    """It is all that whoever sees this one line reads."""
+    """A check without a finding to show has its verdict and title as its summary."""
     said = {"fail": "does not hold", "warn": "holds with a warning"}[status]
 
     assert f"{said}: All is well." == results_text.summarize_result(
@@ -288,7 +288,7 @@ def test_claim_without_finding_has_its_verdict(status: Status) -> None:
 
 
 def test_bare_finding_says_that_claim_failed() -> None:
-    """Its name alone reads like what is so."""
+    """A failed finding without values says that its claim failed."""
     finding = {**FINDING, "verdict": "fail", "name": "tcmalloc", "found": None, "expected": None}
 
     assert "tcmalloc: not as it has to be" == results_text.finding_line(finding)
@@ -296,7 +296,7 @@ def test_bare_finding_says_that_claim_failed() -> None:
 
 @pytest.mark.parametrize("columns", [50, 60, 80, 200])
 def test_no_line_is_wider_than_the_terminal(monkeypatch: pytest.MonkeyPatch, columns: int) -> None:
-    """What the terminal breaks by itself is broken within words; commands alone may be longer."""
+    """No line is wider than the terminal, except commands, so no word is broken."""
     monkeypatch.setattr("sys.stdout.isatty", lambda: True)
     monkeypatch.setattr("sys.stdout.fileno", lambda: 1)
     monkeypatch.setattr("os.get_terminal_size", lambda _: os.terminal_size((columns, 24)))
@@ -339,7 +339,7 @@ def test_wide_terminal_is_used_up_to_120_columns(
 def test_words_are_coloured_on_capable_terminal(
     monkeypatch: pytest.MonkeyPatch, name: str, value: str, *, painted: bool
 ) -> None:
-    """A dumb one would show the codes as text."""
+    """Words are coloured on a capable terminal, but not on a dumb one."""
     monkeypatch.setattr("sys.stdout.isatty", lambda: True)
     monkeypatch.delenv("NO_COLOR", raising=False)
     monkeypatch.setenv(name, value)

@@ -1,4 +1,4 @@
-"""A run as HTML: the words of the report, and nothing that a notebook removes or a device adds."""
+"""Tests of a run as HTML: the report's text, and nothing that notebooks remove."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Elements(HTMLParser):
         self.feed(text)
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        """Keep what an element is called, and what it has."""
+        """Record the element's name, its attributes and its style properties."""
         self.names.add(tag)
         self.attributes |= {name for name, _ in attrs}
         for _, style in attrs:
@@ -73,7 +73,7 @@ def failing(**more: object) -> Run:
 
 
 def test_problems_are_shown_and_all_checks_folded() -> None:
-    """A failure is read without a click, with its step; each check has its row below."""
+    """Problems are shown with their next step, and every check has a folded row."""
     run = failing(hint="run `tpustarter check b`")
     found = Elements(run_html.render_html(run))
     shown, folded = found.texts[False], found.texts[True]
@@ -91,7 +91,7 @@ def test_problems_are_shown_and_all_checks_folded() -> None:
 
 
 def test_healthy_run_is_green_and_says_what_next() -> None:
-    """Nothing needs attention, so that what is not folded is the headline and the next step."""
+    """A healthy run is green and shows only the headline and the next step unfolded."""
     page = run_html.render_html(run_of(HOST, result("pass")), closing="Read `tpustarter learn`")
 
     assert "Read tpustarter learn" in Elements(page).texts[False]
@@ -100,7 +100,7 @@ def test_healthy_run_is_green_and_says_what_next() -> None:
 
 
 def test_held_tpu_leads_to_what_frees_it() -> None:
-    """No check has failed, but the reason and the step are there to read."""
+    """If another process holds the TPU, the reason and the step that frees it are shown."""
     shown = Elements(run_html.render_html(run_of(HOST, BLOCKED, blocked=BUSY))).texts[False]
 
     assert BUSY.what in shown
@@ -108,7 +108,7 @@ def test_held_tpu_leads_to_what_frees_it() -> None:
 
 
 def test_slice_of_tpus_has_the_note() -> None:
-    """Nobody has tried one, and the page says so as the text does."""
+    """A slice of TPUs has the note that nobody has tried one, as in the text."""
     run = run_of(HOST, hosts=[SLICE_HOST, SLICE_HOST])
     run.target["platform"] = "tpu"
     note = results_text.NEVER_TRIED
@@ -118,7 +118,7 @@ def test_slice_of_tpus_has_the_note() -> None:
 
 
 def test_verbose_shows_what_passes_found() -> None:
-    """As `-v` does in the text."""
+    """Verbose HTML shows the findings of passing checks, as `-v` does in the text."""
     run = run_of(HOST)
 
     assert "sum: 2" in run_html.render_html(run, verbose=True)

@@ -1,4 +1,4 @@
-"""Real processes and everything that can go wrong in them: one test per pathology, each bounded."""
+"""Tests of the runner with real processes: one test per failure mode, each bounded."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ def test_every_sample_has_an_outcome() -> None:
 
 
 def test_crash_keeps_log_and_earlier_findings(tmp_path: Path) -> None:
-    """What a check said before it crashed is in its result, with the stack."""
+    """The findings of a check before its crash are in its result, with the stack."""
     result = run_samples(tmp_path, "segfaults")["segfaults"]
 
     assert [finding["code"] for finding in result.findings] == ["SAMPLE-SUM"]
@@ -164,14 +164,14 @@ def test_a_check_whose_dependency_failed_is_skipped(tmp_path: Path) -> None:
 
 
 def test_order_follows_after_and_survives_a_circle() -> None:
-    """Checks come after those they name; a circle does not hang."""
+    """Checks come after those that they name, and a cycle doesn't hang."""
     first, second = sample("fails"), sample("after_fails")
 
     assert [first, second] == sort_checks([second, first])
 
 
 def test_flood_is_capped_and_omission_is_noted(tmp_path: Path) -> None:
-    """100 MB of output leave a log of about a megabyte."""
+    """100 MB of output leave a log of about a megabyte, with a note on the omission."""
     run_samples(tmp_path, "floods")
     log = (tmp_path / "probe-0.log").read_bytes()
 
@@ -206,7 +206,7 @@ def test_stop_ends_run_and_reports_remaining_checks(tmp_path: Path) -> None:
 
 
 def soak(folder: Path, name: str, minutes: float, stops: int) -> tuple[list[str], list[Result]]:
-    """Run a soaking check; stop it so often as it tells progress; return progress and results."""
+    """Run a soaking check, stop it after `stops` reports, and return progress and results."""
     session = make_session(folder)
     session.target = {**session.target, "minutes": minutes}
     runner = CheckRunner(session)
@@ -225,7 +225,7 @@ def soak(folder: Path, name: str, minutes: float, stops: int) -> tuple[list[str]
 def test_soaking_check_runs_for_minutes_beyond_time_out(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It tells how far it is about once a second, and the next check runs after it.
+    """A soaking check reports its progress once a second, and the next check runs after it.
 
     The runner's clock goes on by a quarter of a second for each event: every fourth is told.
     """
@@ -240,7 +240,7 @@ def test_soaking_check_runs_for_minutes_beyond_time_out(
 
 
 def test_stopped_soaking_check_keeps_its_findings(tmp_path: Path) -> None:
-    """An hour is asked, the first stop ends it: its findings stand, the rest was not run."""
+    """A soaking check stopped early keeps its findings; the remaining checks are not run."""
     _, results = soak(tmp_path, "soaks", 60, stops=1)
 
     assert [one.status for one in results] == ["pass", "notrun"]
@@ -248,7 +248,7 @@ def test_stopped_soaking_check_keeps_its_findings(tmp_path: Path) -> None:
 
 
 def test_soaking_check_stopped_at_start_learns_of_stop(tmp_path: Path) -> None:
-    """The word to end is in the pipe before the process reads what it is to run."""
+    """A soaking check that is stopped before it starts still receives the stop."""
     session = make_session(tmp_path)
     session.target = {**session.target, "minutes": 60}
     runner = CheckRunner(session)
@@ -265,7 +265,7 @@ def test_soaking_check_stopped_at_start_learns_of_stop(tmp_path: Path) -> None:
 def test_soaking_check_ignoring_stop_is_not_run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It was stopped: that is no time-out of the check, and what it told stands."""
+    """A check that ignores the stop is interrupted, not timed out, and keeps its findings."""
     monkeypatch.setattr(runner_module, "FINISH_S", 1.0)
     told, [first, _] = soak(tmp_path, "soaks_deaf", 60, stops=1)
 
@@ -275,7 +275,7 @@ def test_soaking_check_ignoring_stop_is_not_run(
 
 
 def test_two_stops_at_once_end_a_soaking_check(tmp_path: Path) -> None:
-    """Whoever leaves does not wait for what nobody will read."""
+    """Two stops at once end a soaking check without waiting for its output."""
     session = make_session(tmp_path)
     session.target = {**session.target, "minutes": 60}
     runner = CheckRunner(session)
@@ -291,7 +291,7 @@ def test_two_stops_at_once_end_a_soaking_check(tmp_path: Path) -> None:
 
 
 def test_stop_after_last_check_stops_nothing() -> None:
-    """The processes are let go by then; a run that is whole is not called stopped."""
+    """A stop after the last check stops nothing, and the run isn't marked as stopped."""
     check = MachineCheck(CheckRequest(ids=("host.passes",)), checks=SAMPLES)
     for event in check.events():
         if isinstance(event, CheckEnded):
@@ -303,7 +303,7 @@ def test_stop_after_last_check_stops_nothing() -> None:
 
 
 def test_second_stop_ends_unresponsive_soaking_check(tmp_path: Path) -> None:
-    """What it told before stands; it has no verdict."""
+    """A second stop ends an unresponsive check without a verdict; its findings are kept."""
     _, results = soak(tmp_path, "soaks_deaf", 60, stops=2)
 
     assert [(one.status, one.reason) for one in results] == [("notrun", "interrupted")] * 2
@@ -331,7 +331,7 @@ def test_a_killed_supervisor_takes_the_child_with_it(tmp_path: Path) -> None:
 def test_slow_reader_turns_no_pass_into_time_out(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A verdict that lies in the pipe counts, however late it is read."""
+    """A verdict that is read late still counts, so a slow reader causes no time-out."""
     late_s = 0.0
     clock = SimpleNamespace(monotonic=lambda: time.monotonic() + late_s)
     monkeypatch.setattr(runner_module, "time", clock)
@@ -348,7 +348,7 @@ def test_slow_reader_turns_no_pass_into_time_out(
 
 
 def is_done(folder: Path) -> bool:
-    """Return whether a check is over: its process waits, and nothing watches its time any more."""
+    """Return whether a check is over: its process waits, and no timer watches it."""
     [child] = [line.split()[0] for line in ours(f"{folder}/probe.pyz child")]
     status = dict(
         line.split(":\t", 1) for line in Path(f"/proc/{child}/status").read_text().splitlines()
@@ -380,7 +380,7 @@ def test_only_one_run_may_own_accelerator() -> None:
 
 
 def test_the_lease_lasts_as_long_as_the_supervisor(tmp_path: Path) -> None:
-    """A lease whose holder died is still held while its probe is being ended."""
+    """A lease lasts until the probe of its dead holder has ended."""
     with lease.hold_lease("a run") as descriptor:
         runner = CheckRunner(make_session(tmp_path, lease=descriptor))
         runner.read_versions()
@@ -392,7 +392,7 @@ def test_the_lease_lasts_as_long_as_the_supervisor(tmp_path: Path) -> None:
 
 
 def test_early_process_learns_its_target_later(tmp_path: Path) -> None:
-    """The plan is made while it starts: what was said first does not count."""
+    """A process that starts early learns its target once the plan is made."""
     session = make_session(tmp_path)
     runner = CheckRunner(session)
     session.target = {"root": "/nowhere"}
@@ -423,7 +423,7 @@ print(loaded, "tpustarter.checking.plan.framework_plan" in sys.modules)
 
 
 def test_process_starts_before_planning_modules_are_imported(tmp_path: Path) -> None:
-    """Both take a while, and then they take it together."""
+    """The process starts before the planning modules are imported, so both run in parallel."""
     env = {**os.environ, "TPUSTARTER_HOME": str(tmp_path), "PYTHONPATH": str(REPOSITORY)}
     said = subprocess.run(
         [sys.executable, "-c", STARTS], capture_output=True, text=True, check=True, env=env

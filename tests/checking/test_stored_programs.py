@@ -1,4 +1,4 @@
-"""A second run loads what the first one compiled, says so, and judges it alike."""
+"""Tests of stored programs: a second run loads them, says so, and judges the same."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def check(check_id: str, *, fresh: bool = False) -> Run:
 
 
 def test_second_run_loads_and_says_so(tmp_path: Path) -> None:
-    """In JSON, and with `-v`; `fresh` compiles everything again and stores nothing."""
+    """A second run reports loaded programs in JSON and with `-v`; `fresh` compiles everything."""
     first, again = check("jax.narrowing"), check("jax.narrowing")
     fresh = check("jax.narrowing", fresh=True)
 
@@ -43,14 +43,14 @@ def test_second_run_loads_and_says_so(tmp_path: Path) -> None:
 
 
 def test_checks_about_compiling_load_nothing(tmp_path: Path) -> None:
-    """Their programs are not even stored."""
+    """Checks about compiling neither load nor store programs."""
     check("jax.recompilation")
 
     assert not list(tmp_path.glob("programs/*/*"))
 
 
 def test_setting_without_a_cache_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Who turns JAX's own cache off does not get ours."""
+    """If the user turns JAX's own cache off, the probe's cache is off too."""
     monkeypatch.setenv("JAX_ENABLE_COMPILATION_CACHE", "false")
     check("jax.narrowing")
 

@@ -1,4 +1,4 @@
-"""A setting of the user's is never blamed on the machine, and never hides what is wrong with it."""
+"""Tests of the user's settings: never blamed on the machine, and they hide no fault of it."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def codes(result: Result) -> list[tuple[str, str]]:
 
 
 def judged(folder: Path, value: str, *names: str) -> dict[str, Result]:
-    """Run samples with the setting in force; returns their results by name."""
+    """Run samples with the setting, and return their results by name."""
     return run_samples(folder, *names, env={NAME: value}, settings=(NAME,))
 
 
@@ -31,7 +31,7 @@ def judged(folder: Path, value: str, *names: str) -> dict[str, Result]:
     [("fail", "sum: 3, expected 2"), ("raise", "TypeError: not with this setting")],
 )
 def test_claim_holding_without_setting_is_warning(value: str, shows: str, tmp_path: Path) -> None:
-    """The run without it counts; what the setting made of it, and the way back, are said."""
+    """A claim that holds without the setting is a warning with its effect and how to unset it."""
     result = judged(tmp_path, value, "heeds_a_setting")["heeds_a_setting"]
 
     assert ("warn", None) == (result.status, result.reason)
@@ -42,7 +42,7 @@ def test_claim_holding_without_setting_is_warning(value: str, shows: str, tmp_pa
 
 
 def test_claim_failing_without_setting_is_failure(tmp_path: Path) -> None:
-    """A broken machine cannot hide behind a variable."""
+    """A claim that fails without the setting too is a failure."""
     result = judged(tmp_path, "fail", "fails")["fails"]
 
     assert "fail" == result.status
@@ -50,7 +50,7 @@ def test_claim_failing_without_setting_is_failure(tmp_path: Path) -> None:
 
 
 def test_claim_raising_without_setting_is_error(tmp_path: Path) -> None:
-    """Whose fault it is stays unknown, but not the setting's."""
+    """A claim that raises without the setting too is an error that isn't blamed on the setting."""
     result = judged(tmp_path, "fail", "raises")["raises"]
 
     assert ("error", "exception") == (result.status, result.reason)
@@ -58,7 +58,7 @@ def test_claim_raising_without_setting_is_error(tmp_path: Path) -> None:
 
 
 def test_process_ended_by_setting_has_no_verdict(tmp_path: Path) -> None:
-    """What crashes in the user's shell does not work for them, so it is not called a pass."""
+    """A check that crashes under the user's settings is an error, never a pass."""
     result = judged(tmp_path, "crash", "heeds_a_setting")["heeds_a_setting"]
 
     assert ("error", "crashed") == (result.status, result.reason)
@@ -67,7 +67,7 @@ def test_process_ended_by_setting_has_no_verdict(tmp_path: Path) -> None:
 
 
 def test_a_time_out_is_not_repeated(tmp_path: Path) -> None:
-    """It would cost as much again."""
+    """A check that times out isn't run a second time, because that would take as long again."""
     runner = CheckRunner(make_session(tmp_path, env={NAME: "hang"}, settings=(NAME,)))
     check = replace(sample("heeds_a_setting"), timeout_s=1.0)
     [result] = [event.result for event in runner.run([check]) if isinstance(event, CheckEnded)]
@@ -77,14 +77,14 @@ def test_a_time_out_is_not_repeated(tmp_path: Path) -> None:
 
 
 def test_passing_claim_is_run_once(tmp_path: Path) -> None:
-    """Settings cost nothing where nothing fails."""
+    """A claim that passes is run once, so settings cost nothing."""
     result = judged(tmp_path, "harmless", "heeds_a_setting")["heeds_a_setting"]
 
     assert ("pass", [("SAMPLE-SUM", "ok")]) == (result.status, codes(result))
 
 
 def test_run_without_settings_repeats_nothing(tmp_path: Path) -> None:
-    """A failure is a failure; the variable of this sample is no setting then."""
+    """Without settings, a failure isn't repeated."""
     result = run_samples(tmp_path, "heeds_a_setting", env={NAME: "fail"})["heeds_a_setting"]
 
     assert ("fail", [("SAMPLE-SUM", "fail")]) == (result.status, codes(result))
@@ -93,7 +93,7 @@ def test_run_without_settings_repeats_nothing(tmp_path: Path) -> None:
 def test_remaining_checks_run_without_settings_after_several_warnings(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Each costs a start of the TPU, so a setting that breaks everything is left out at last."""
+    """After several warnings, the remaining checks run without the settings."""
     monkeypatch.setattr(behaviour_variables, "MOST", 1)
     results = judged(tmp_path, "fail", "heeds_a_setting", "passes")
 
@@ -102,14 +102,14 @@ def test_remaining_checks_run_without_settings_after_several_warnings(
 
 
 def test_checks_run_with_settings_until_limit(tmp_path: Path) -> None:
-    """A claim after one that a setting changed is judged as the user's programs run."""
+    """Up to that limit, each check runs with the user's settings."""
     results = judged(tmp_path, "fail", "heeds_a_setting", "passes")
 
     assert [("SAMPLE-SUM", "ok")] == codes(results["passes"])
 
 
 def test_only_relevant_settings_are_shown(tmp_path: Path) -> None:
-    """A stream of events tells no failure that the result then takes back."""
+    """Only relevant settings are shown, and no event reports a failure that is taken back."""
     runner = CheckRunner(make_session(tmp_path, env={NAME: "fail"}, settings=(NAME,)))
     events = list(runner.run([sample("heeds_a_setting")]))
 
@@ -147,12 +147,12 @@ IN_FORCE = [
 def test_settings_are_variables_that_change_results(
     env: dict[str, str], names: tuple[str, ...]
 ) -> None:
-    """Which devices there are is no setting: a run without it would be another machine."""
+    """Settings are variables that change results, but not those that select devices."""
     assert names == frameworks.list_behaviour_variables("jax", env)
 
 
 def test_without_its_settings_a_machine_keeps_its_devices() -> None:
-    """The number of virtual devices may stand among the flags."""
+    """Without its settings, a machine keeps its number of virtual devices."""
     count = "--xla_force_host_platform_device_count=4"
     env = {"XLA_FLAGS": f"{count} --xla_cpu_ftz=false", "JAX_DISABLE_JIT": "1", "HOME": "/root"}
 

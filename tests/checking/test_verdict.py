@@ -1,4 +1,4 @@
-"""From results to a verdict, a device it holds for, and an exit code."""
+"""Tests of the verdict, its device and the exit code that results lead to."""
 
 from __future__ import annotations
 
@@ -58,14 +58,14 @@ VERDICTS = [
 def test_results_become_a_verdict_and_an_exit_code(
     results: list[Result], more: dict[str, object], wanted: str, code: int
 ) -> None:
-    """The table of verdicts and exit codes holds."""
+    """Results lead to the verdict and exit code of the table."""
     run = run_of(*results, **more)
 
     assert (wanted, code) == (verdict.judge_run(run), verdict.exit_code(run))
 
 
 def test_only_tpu_results_are_verified_on_tpu() -> None:
-    """One claim shown on virtual devices is enough to take the TPU out of the verdict."""
+    """One claim on virtual devices is enough for the run not to count as verified on a TPU."""
     on_tpu = result("pass", ran_on=TPU)
 
     assert verdict.find_verified_device(run_of(on_tpu)) == "tpu"
@@ -87,5 +87,5 @@ def test_a_failure_more_never_improves_the_verdict(results: list[Result]) -> Non
 
 
 def test_every_kind_has_a_rank() -> None:
-    """The weakest kind wins, so each one has its place."""
+    """Every kind of device has a rank, because the weakest kind decides."""
     assert KINDS == ("none", "virtual-cpu", "cpu", "gpu", "tpu")

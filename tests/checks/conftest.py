@@ -1,4 +1,4 @@
-"""The target of the checks, where a test sets no other one."""
+"""The target of the checks, unless a test sets another one."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tpustarter.probe.target import Target, set_target, target
 
 @pytest.fixture(autouse=True)
 def eight_cpu_devices() -> Iterator[None]:
-    """Ask about 8 virtual CPU devices, and ask what was asked before at the end."""
+    """Set the target to 8 virtual CPU devices, and restore the previous one."""
     before = target()
     set_target(Target("cpu", 8, virtual=True))
     yield

@@ -53,14 +53,14 @@ def installed(folder: Path, *packages: tuple[str, str, list[str]]) -> list[str]:
 
 
 def needing(part: str) -> list[tuple[str, str, list[str]]]:
-    """Return a JAX that asks for a newer version of `part` than there is beside it."""
+    """Return a JAX that requires a newer version of `part` than the installed one."""
     name, version, requires = JAX
     package = part.replace("-", "_")
     return [(name, version, [*requires, f"{package}>=2.2"]), JAXLIB, (package, "1.26.4", [])]
 
 
 def usage(free_gib: float) -> Callable[[Path], tuple[int, int, int]]:
-    """Return a disk with so much room."""
+    """Return a disk with the given free space."""
     return lambda _: (0, 0, int(free_gib * 2**30))
 
 
@@ -205,7 +205,7 @@ def forbidden_nodes(root: Path) -> Findings:
 
 
 def foreign(root: Path, **options: Any) -> host.Machine:
-    """Lay out a machine whose lock file belongs to somebody else and is held by nobody."""
+    """Create a machine whose lock file belongs to another user and is held by nobody."""
     machine = sound(root, lock="foreign", **options)
     uid = (root / "tmp/libtpu_lockfile").stat().st_uid + 1
     return host.Machine(root, machine.env, uid)

@@ -1,4 +1,4 @@
-"""The smallest break of each arithmetic check, by the check's name."""
+"""The smallest sabotage of each arithmetic check, by the check's name."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Break = Callable[[pytest.MonkeyPatch, ModuleType], None]
 
 
 def trace_again(patch: pytest.MonkeyPatch, module: ModuleType, name: str) -> None:
-    """Give a program a new function object, for JAX keeps what it traced of the one it knows."""
+    """Give a program a new function object, because JAX caches the trace of the old one."""
     honest = getattr(module, name)
 
     def again(*arrays: jax.Array) -> object:
@@ -59,7 +59,7 @@ def the_context_manager_is_ignored(patch: pytest.MonkeyPatch, module: ModuleType
 
 
 def plain_code_asks_for_something(patch: pytest.MonkeyPatch, module: ModuleType) -> None:
-    """Let plain code ask for the default by name, which no setting changes."""
+    """Let plain code request the default by name, which no setting changes."""
 
     def multiply_plain(x: jax.Array, y: jax.Array) -> jax.Array:
         return jnp.matmul(x, y, precision="default")
@@ -93,7 +93,7 @@ def uint8_saturates(patch: pytest.MonkeyPatch, module: ModuleType) -> None:
 
 
 def the_largest_number_hides_a_nan(patch: pytest.MonkeyPatch, module: ModuleType) -> None:
-    """Let `max` pass over NaN."""
+    """Let `max` ignore NaN."""
     honest = module.propagate
 
     def propagate(x: jax.Array) -> dict[str, jax.Array]:

@@ -1,4 +1,4 @@
-"""The smallest break of each check of arrays and devices, by the check's name."""
+"""The smallest sabotage of each check of arrays and devices, by the check's name."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Break = Callable[[pytest.MonkeyPatch, ModuleType], None]
 
 
 def device_five_answers_wrongly(patch: pytest.MonkeyPatch, module: ModuleType) -> None:
-    """Let the device that is given the numbers from 5000 on answer zeros."""
+    """Return zeros from the device whose numbers start at 5000."""
     patch.setattr(module, "answer", lambda x: jnp.where(x[0] == 5000, 0, 3 * x + 7))
 
 

@@ -1,4 +1,4 @@
-"""How each check of devices and of many cores is broken, to see it fail."""
+"""Sabotage of the checks of devices and of many cores, which makes each of them fail."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Break = Callable[[pytest.MonkeyPatch, ModuleType], None]
 
 
 def at(place: int) -> jax.Array:
-    """Return whether this device has a place in the row; traced."""
+    """Return whether this device is at a place in the row; traced."""
     return jax.lax.axis_index("d") == place
 
 
@@ -25,7 +25,7 @@ def swapped(x: jax.Array) -> jax.Array:
 
 
 def after(name: str, change: Callable[..., Any]) -> Break:
-    """Return what changes the result of one function of a check, given its arguments too."""
+    """Return a sabotage that changes the result of one function of a check, given its arguments."""
 
     def breaks(patch: pytest.MonkeyPatch, module: ModuleType) -> None:
         honest = getattr(module, name)
@@ -40,7 +40,7 @@ def after(name: str, change: Callable[..., Any]) -> Break:
 
 
 def before(name: str, change: Callable[[Any], Any]) -> Break:
-    """Return what changes the first argument of one function of a check."""
+    """Return a sabotage that changes the first argument of one function of a check."""
 
     def breaks(patch: pytest.MonkeyPatch, module: ModuleType) -> None:
         honest = getattr(module, name)

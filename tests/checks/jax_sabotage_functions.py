@@ -1,4 +1,4 @@
-"""Breaks of `jax.math_functions`: results some ULP off, of one type or on one device."""
+"""Sabotage of `jax.math_functions`: results some ULP off, of one type or on one device."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ INTEGERS = {"float32": jnp.int32, "bfloat16": jnp.int16}
 
 
 def moved(y: jax.Array, ulps: jax.Array | int) -> jax.Array:
-    """Move numbers of a middle size by so many ULP towards zero; `y: float[n]`.
+    """Move numbers of medium size by so many ULP towards zero; `y: float[n]`.
 
     Away from zero a step may be two of the ULP that errors are counted in.
     """

@@ -31,7 +31,7 @@ def device_five_drops_a_byte_of_a_page(patch: pytest.MonkeyPatch, module: Module
 
 
 def callbacks_change_places(patch: pytest.MonkeyPatch, module: ModuleType) -> None:
-    """Tell the host a row's number before that of the row in front of it."""
+    """Swap neighbouring rows, so that their numbers reach the host in the wrong order."""
 
     def tell_in_order(x: jax.Array) -> jax.Array:
         calls = module._calls
@@ -45,7 +45,7 @@ def callbacks_change_places(patch: pytest.MonkeyPatch, module: ModuleType) -> No
 
 
 def every_run_is_another_program(patch: pytest.MonkeyPatch, module: ModuleType) -> None:
-    """Hold a number in a program that is another one each time, as a time of day would be."""
+    """Embed a different number in the program each time, as a time of day would be."""
     honest, times = module.program, itertools.count()
 
     def program() -> Callable[[jax.Array], jax.Array]:
@@ -60,7 +60,7 @@ def every_run_is_another_program(patch: pytest.MonkeyPatch, module: ModuleType) 
 
 
 def the_mark_is_not_written(patch: pytest.MonkeyPatch, module: ModuleType) -> None:
-    """Leave our mark out of what was traced."""
+    """Omit our mark from the trace."""
     honest = module.record
 
     def without(events: Iterable[tuple[str, str]] | None) -> list[tuple[str, str]] | None:
@@ -74,10 +74,10 @@ def the_mark_is_not_written(patch: pytest.MonkeyPatch, module: ModuleType) -> No
 
 
 class Library:
-    """What libtpu's `sdk.tpumonitoring` offers, with the texts of each metric that it has."""
+    """A fake of libtpu's `sdk.tpumonitoring`, with the texts of each metric."""
 
     def __init__(self, texts: dict[str, list[str]]) -> None:
-        """Keep what is to be told."""
+        """Store the texts of each metric."""
         self.texts = texts
 
     def list_supported_metrics(self) -> list[str]:
@@ -90,10 +90,10 @@ class Library:
 
 
 class Metric:
-    """What `get_metric` returns."""
+    """A fake of the result of `get_metric`."""
 
     def __init__(self, texts: list[str]) -> None:
-        """Keep what is to be told."""
+        """Store the texts of the metric."""
         self.texts = texts
 
     def data(self) -> list[str]:
@@ -102,7 +102,7 @@ class Metric:
 
 
 def a_link_cannot_be_used(patch: pytest.MonkeyPatch, module: ModuleType) -> None:
-    """Let libtpu say what its documentation has as an example."""
+    """Let libtpu report the unhealthy example of its documentation."""
     texts = {"ici_link_health": ["tray1.chip3.ici0.int: 0", "tray1.chip3.ici1.int: 10"]}
     patch.setattr(module, "library", lambda: (Library(texts), "libtpu"))
 

@@ -1,4 +1,4 @@
-"""One broken function for each check of conversions and of the language JAX is."""
+"""One broken function for each check of conversions and of JAX as a language."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Break = Callable[[pytest.MonkeyPatch, ModuleType], None]
 
 
 def arrays_are_read_as_they_lie(patch: pytest.MonkeyPatch, module: ModuleType) -> None:
-    """Send the memory of an array in the order it has, whatever its strides say."""
+    """Send an array's memory in its storage order, ignoring the strides."""
     honest = module.to_device
 
     def to_device(array: np.ndarray) -> jax.Array:
@@ -70,7 +70,7 @@ def reading_wraps_around(patch: pytest.MonkeyPatch, module: ModuleType) -> None:
 
 
 def a_program_gets_another_key(patch: pytest.MonkeyPatch, module: ModuleType) -> None:
-    """Change one bit of a key on its way into a program."""
+    """Change one bit of a key that is passed into a program."""
     honest = module.use
     patch.setattr(module, "use", lambda words: honest(words ^ jnp.uint32(1)))
 

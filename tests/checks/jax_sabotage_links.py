@@ -1,4 +1,4 @@
-"""How each check of the speed of links, transfers and calls is broken, to see it fail."""
+"""Sabotage of the checks of link, transfer and call speed, which makes each of them fail."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Break = Callable[[pytest.MonkeyPatch, ModuleType], None]
 
 
 def moved(name: str, change: Callable[[jax.Array], jax.Array]) -> Break:
-    """Return what changes what one collective gets to send."""
+    """Return a sabotage that changes the input of one collective."""
 
     def breaks(patch: pytest.MonkeyPatch, module: ModuleType) -> None:
         move, head = module._links.MOVES[name]

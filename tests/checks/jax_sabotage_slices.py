@@ -1,4 +1,4 @@
-"""How each check of a slice is broken, to see it fail on 8 devices of one process."""
+"""Sabotage of the slice checks, which makes each fail on 8 devices of one process."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Break = Callable[[pytest.MonkeyPatch, ModuleType], None]
 
 
 def says(subject: str, text: str) -> Break:
-    """Return what lets a second host give another answer on one subject, and none on others."""
+    """Return a sabotage in which a second host's answer differs on one subject only."""
 
     def breaks(patch: pytest.MonkeyPatch, module: ModuleType) -> None:
         def exchange(about: str, own: str) -> list[str]:
@@ -27,7 +27,7 @@ def says(subject: str, text: str) -> Break:
 
 
 def three_adds_nothing(patch: pytest.MonkeyPatch, module: ModuleType) -> None:
-    """Let the device at place 3 have no part in the sum."""
+    """Let the device at place 3 contribute nothing to the sum."""
     honest = module.total
     patch.setattr(module, "total", lambda x: honest(jnp.where(jax.lax.axis_index("d") == 3, 0, x)))
 
@@ -84,5 +84,5 @@ SABOTAGE: dict[str, Break] = {
 
 
 def fake(**fields: Any) -> Any:
-    """Return a device of a slice that is not there."""
+    """Return a simulated device of a slice."""
     return type("Device", (), {"device_kind": "TPU v5 lite", "core_on_chip": 0, **fields})()

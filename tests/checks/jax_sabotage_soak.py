@@ -1,4 +1,4 @@
-"""How endurance is broken, to see it fail."""
+"""Sabotage of the endurance check, which makes it fail."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def flipped(numbers: jax.Array, when: jax.Array) -> jax.Array:
 
 
 def flip(kind: int, when: Callable[[Any, Any], Any]) -> Break:
-    """Return what changes a bit in one kind of work, in the rounds and on the devices told."""
+    """Return a sabotage that flips a bit in one kind of work, on given rounds and devices."""
 
     def breaks(patch: pytest.MonkeyPatch, module: ModuleType) -> None:
         work = module._soak._work
@@ -37,7 +37,7 @@ def flip(kind: int, when: Callable[[Any, Any], Any]) -> Break:
 
 
 def forget(place: int, chunk: int) -> Break:
-    """Return what changes a bit of one chunk in the memory of one device before the first pass."""
+    """Return a sabotage that flips a bit of one chunk on one device before the first pass."""
 
     def breaks(patch: pytest.MonkeyPatch, module: ModuleType) -> None:
         honest = module._pattern.written

@@ -1,4 +1,4 @@
-"""How each check of speed is broken, to see it fail."""
+"""Sabotage of the speed checks, which makes each of them fail."""
 
 from __future__ import annotations
 

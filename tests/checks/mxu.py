@@ -1,4 +1,4 @@
-"""What a TPU's matrix unit (MXU) makes of a float32 product, emulated on a CPU.
+"""An emulation on a CPU of a float32 product in a TPU's matrix unit (MXU).
 
 The rule to know: an MXU multiplies bfloat16 numbers and adds in float32. Three and six passes split
 each operand into two and three bfloat16 parts and add the products of the larger ones. Rounding is

@@ -41,7 +41,7 @@ CHECKS = [check for check in content.read_checks() if check.framework == "host"]
 
 
 def test_every_check_has_sound_machine_and_sabotage() -> None:
-    """A check nobody has seen fail is not finished."""
+    """Every check has a sound machine and a sabotage, so it has been seen to fail."""
     names = {check.id.removeprefix("host.") for check in CHECKS}
 
     assert names == set(SOUND)
@@ -50,7 +50,7 @@ def test_every_check_has_sound_machine_and_sabotage() -> None:
 
 @pytest.mark.parametrize("name", SOUND)
 def test_a_check_passes_on_a_sound_machine(name: str, tmp_path: Path) -> None:
-    """Nothing is warned of where all is well."""
+    """Nothing is reported as a warning or failure on a sound machine."""
     results = SOUND[name](tmp_path)
 
     assert results
@@ -106,7 +106,7 @@ REFUSED = [
 def test_a_setting_that_jax_refuses_is_a_failure(
     name: str, value: str, expected: str, tmp_path: Path
 ) -> None:
-    """On a laptop too: the value breaks every program, and the one to write is near it."""
+    """A setting that JAX refuses is a failure, on a laptop too, with a similar valid value."""
     [finding] = run("environment", lay_out(tmp_path, env={name: value}))
 
     assert "fail" == finding.verdict
@@ -132,7 +132,7 @@ def test_setting_accepted_by_jax_is_no_mistake(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("value", ["tpus", "TPU", "tpu, cpu"])
 def test_misspelt_platform_gets_command_that_corrects(value: str, tmp_path: Path) -> None:
-    """One line sets it right, whatever is wrong in it."""
+    """A misspelt platform gets one command that corrects the whole setting."""
     results = run("environment", sound(tmp_path, env={"JAX_PLATFORMS": value}))
     hints = {finding.hint for finding in results if finding.verdict == "fail"}
 
@@ -140,7 +140,7 @@ def test_misspelt_platform_gets_command_that_corrects(value: str, tmp_path: Path
 
 
 def test_laptop_gets_no_advice_to_request_tpu(tmp_path: Path) -> None:
-    """The same mistake has another remedy where there is none."""
+    """A laptop gets no advice to request a TPU for the same mistake."""
     results = run("environment", lay_out(tmp_path, env={"JAX_PLATFORMS": "tpus"}))
 
     assert "run `unset JAX_PLATFORMS`, or write `JAX_PLATFORMS=cpu`" == results[0].hint
@@ -205,7 +205,7 @@ def test_empty_metadata_never_passes(mode: str, kind: str, tmp_path: Path) -> No
 
 
 def no_free_space(_: Path) -> tuple[int, int, int]:
-    """Refuse to tell how much room there is."""
+    """Raise an error when asked for the free space."""
     raise OSError
 
 
@@ -220,14 +220,14 @@ SILENT: dict[str, Callable[[Path], tuple[host.Machine, dict[str, Any]]]] = {
 
 @pytest.mark.parametrize("name", SILENT)
 def test_unreadable_machine_gives_no_verdict(name: str, tmp_path: Path) -> None:
-    """Silence is no yes."""
+    """A machine that can't be read gets no verdict."""
     machine, seams = SILENT[name](tmp_path)
 
     assert run_to_silence(name, machine, **seams)[1]
 
 
 def test_a_busy_tpu_is_no_defect(tmp_path: Path) -> None:
-    """Somebody's job is a warning with a name, an age and a command line."""
+    """A busy TPU is a warning with the user's name, the process's age and its command line."""
     results = run("holder", sound(tmp_path, holder={"pid": 4242, "age_s": 125}, lock="live"))
 
     assert {f.verdict for f in results} == {"warn"}
@@ -236,7 +236,7 @@ def test_a_busy_tpu_is_no_defect(tmp_path: Path) -> None:
 
 
 def test_no_advice_to_remove_a_lock_before_looking(tmp_path: Path) -> None:
-    """`rm` comes after `lsof`, and only where nobody is seen."""
+    """`rm` is advised only after `lsof`, and only if no process holds the lock."""
     lock = run("holder", foreign(tmp_path))[-1]
 
     assert lock.hint is not None
@@ -244,7 +244,7 @@ def test_no_advice_to_remove_a_lock_before_looking(tmp_path: Path) -> None:
 
 
 def test_lock_that_libtpu_ignores_is_no_defect(tmp_path: Path) -> None:
-    """With a chip mask set, libtpu does not open the lock file."""
+    """A lock file is no defect if a chip mask is set, because libtpu then ignores the file."""
     lock = run("holder", foreign(tmp_path, env={"TPU_VISIBLE_CHIPS": "0"}))[-1]
 
     assert (lock.verdict, lock.code) == ("info", "HOST-HOLDER-LOCK")
@@ -303,21 +303,21 @@ def test_the_missing_libtpu_has_an_exact_command(tmp_path: Path) -> None:
 def test_versions_are_compared_as_pip_does(
     specifier: str, version: str, allowed: bool | None
 ) -> None:
-    """What is not understood is unknown, never a match."""
+    """Versions are compared as pip does; a specifier that isn't understood never matches."""
     versions = importlib.import_module("tpustarter.checks.host._versions")
 
     assert versions.allows(specifier, version) is allowed
 
 
 def test_python_without_framework_gets_setup_command(tmp_path: Path) -> None:
-    """One command, the same on every machine: it looks for what is there itself."""
+    """A Python without a framework gets one set-up command, the same on every machine."""
     results = list(run("frameworks", sound(tmp_path), path=[str(tmp_path)]))
 
     assert "run `tpustarter setup jax`" == results[0].hint
 
 
 def test_old_tensorflow_is_not_replaced_by_jax(tmp_path: Path) -> None:
-    """The set-up of the framework that is too old, and not of another one."""
+    """For an old TensorFlow, the advice is the set-up of TensorFlow, not that of JAX."""
     found = frameworks(tmp_path, ("tensorflow", "2.15.0", []))
     [old] = [one for one in found if (one.code, one.verdict) == ("HOST-FRAMEWORKS-VERSION", "warn")]
 
@@ -402,7 +402,7 @@ FLAGS_TAKEN = [
 
 @pytest.mark.parametrize("env", FLAGS_TAKEN)
 def test_accepted_flags_are_no_mistake(env: dict[str, str], tmp_path: Path) -> None:
-    """What XLA and libtpu read without a word is not complained about."""
+    """Flags that XLA and libtpu accept are not reported as mistakes."""
     codes = [finding.code for finding in environment(tmp_path, **env)]
 
     assert {"HOST-ENVIRONMENT-CLEAN"} == {*codes} - {"HOST-ENVIRONMENT-SETTING"}
@@ -431,7 +431,7 @@ def test_values_of_flags_are_never_shown(tmp_path: Path) -> None:
 
 
 def test_libtpu_flags_on_laptop_are_only_information(tmp_path: Path) -> None:
-    """Nothing reads them there; XLA's own are read everywhere."""
+    """Flags of libtpu on a laptop are only information, but XLA's are read everywhere."""
     env = {"LIBTPU_INIT_ARGS": "xla_tpu_a=1", "XLA_FLAGS": "xla_dump_to=/x"}
     results = run("environment", lay_out(tmp_path, env=env))
 
@@ -523,7 +523,7 @@ def test_a_libtpu_with_which_tensorflow_ends_is_named(
 
 @pytest.mark.parametrize("build", ["tensorflow", "tensorflow-cpu", "tensorflow-tpu"])
 def test_no_tensorflow_is_advised_on_tpu7x(build: str, tmp_path: Path) -> None:
-    """None runs there, so the hint leads to a library that does."""
+    """On a TPU7x, the hint leads to another library, because TensorFlow doesn't run there."""
     packages = installed(tmp_path / "site", (build, "2.20.0", []))
     found = run("frameworks", lay_out(tmp_path / "machine", "tpu7x"), path=packages)
     judged = [one for one in found if one.verdict != "info"]
@@ -568,7 +568,7 @@ IN_FORCE = [
 def test_a_setting_that_is_in_force_is_named(
     name: str, value: str, says: str, shows: str, tmp_path: Path
 ) -> None:
-    """It is nobody's mistake, so it is told without a warning; paths are not shown."""
+    """A setting that takes effect is named as information, without showing paths."""
     findings = run("environment", lay_out(tmp_path, env={name: value}))
 
     [finding] = [f for f in findings if f.code == "HOST-ENVIRONMENT-SETTING"]
@@ -616,7 +616,7 @@ def test_machine_without_tpu_gets_no_tpu_package_advice(
 
 
 def test_the_frameworks_that_share_a_libtpu_are_named(tmp_path: Path) -> None:
-    """Whose it is, and the command that gives each an environment of its own."""
+    """The frameworks that share a libtpu are named, with a command for separate environments."""
     path = installed(tmp_path / "site", JAX, JAXLIB, TORCH, TORCH_XLA, LIBTPU)
     findings = run("frameworks", lay_out(tmp_path), path=path)
     [shared] = [one for one in findings if one.code == "HOST-FRAMEWORKS-LIBTPU-SHARED"]

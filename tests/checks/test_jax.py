@@ -48,7 +48,7 @@ SABOTAGE: dict[str, Break] = {
 
 
 def test_every_check_has_a_sabotage() -> None:
-    """A check without one is not finished."""
+    """Every check has a sabotage."""
     assert sorted(SABOTAGE) == NAMES
 
 
@@ -56,7 +56,7 @@ def test_every_check_has_a_sabotage() -> None:
 def test_a_check_passes_on_eight_virtual_devices(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It finds nothing worse than a fact, runs what it lists, and leaves JAX as it met it.
+    """A check finds no fault, runs exactly its programs, and restores JAX's configuration.
 
     Rehearsal compiles `programs()`: the functions and shapes there are the ones that run.
     """
@@ -87,7 +87,7 @@ def test_a_check_passes_on_eight_virtual_devices(
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_check_fails_under_its_sabotage(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The claim can be seen to be false, and whoever reads that is told what to do."""
+    """A check fails under its sabotage, and its failure has a hint."""
     compile_exactly(name, monkeypatch)
     SABOTAGE[name](monkeypatch, check(name))
     failed = [finding for finding in findings(name) if finding.verdict == "fail"]
@@ -130,7 +130,7 @@ def test_programs_compile_from_abstract_arguments(name: str) -> None:
 
 
 def test_jax_has_every_setting_that_host_environment_knows() -> None:
-    """A name misspelt in the table would guard nothing."""
+    """JAX has every setting that host.environment knows, so none is misspelt."""
     settings = importlib.import_module("tpustarter.checks.host._settings")
     names = {*settings.SWITCHES, *settings.NUMBERS, *settings.WORDS}
 
@@ -138,7 +138,7 @@ def test_jax_has_every_setting_that_host_environment_knows() -> None:
 
 
 def test_jax_takes_the_words_that_host_environment_takes() -> None:
-    """JAX's own configuration refuses another word, and takes those of its version."""
+    """JAX accepts the words that host.environment accepts, and refuses others."""
     settings = importlib.import_module("tpustarter.checks.host._settings")
 
     def takes(name: str, word: str) -> bool:
@@ -166,7 +166,7 @@ def test_jax_takes_the_words_that_host_environment_takes() -> None:
 
 
 def test_silent_fallback_to_cpu_is_caught() -> None:
-    """The newcomer's first trap: a TPU asked for, a CPU used, and no message."""
+    """A silent fallback from TPU to CPU is caught."""
     set_target(TPU)
     [finding] = findings("devices_visible", "JAX-DEVICES-PLATFORM")
 
@@ -184,7 +184,7 @@ def test_a_wrong_count_of_devices_is_caught() -> None:
 
 
 def test_an_unknown_count_of_devices_is_not_judged() -> None:
-    """Where the machine does not say how many there should be, the count found stands."""
+    """If the machine states no number of devices, the count that was found is ok."""
     set_target(Target("cpu", None, virtual=True))
     [finding] = findings("devices_visible", "JAX-DEVICES-COUNT")
 
@@ -203,7 +203,7 @@ def test_an_unknown_count_of_devices_is_not_judged() -> None:
 def test_device_kinds_are_compared_with_pci_chips(
     kind: str, generation: str | None, verdict: str
 ) -> None:
-    """What JAX calls a device and what PCI shows are the same generation; unknown is no fail."""
+    """JAX's device kind must match the generation on PCI; an unknown kind doesn't fail."""
     assert verdict == check("devices_visible").generation(kind, generation).verdict
 
 

@@ -1,4 +1,4 @@
-"""Devices and many cores: each fault is named with the device and with what it did."""
+"""Tests of checks of many devices: each fault is named with its device and its effect."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def test_share_missing_from_sum_is_named(monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 def test_single_bad_copy_is_counted_and_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Seven devices have the sum, and one has its own numbers in its place."""
+    """A single bad copy of the sum is counted and named among eight devices."""
 
     def own(total: jax.Array, x: jax.Array) -> jax.Array:
         return jnp.where(at(6), x, total)
@@ -66,7 +66,7 @@ def test_wrong_maximum_is_not_called_wrong_sum(monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_a_gather_in_the_wrong_order_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Rows two and three stand in each other's place, on every device."""
+    """A gather with rows two and three swapped is named on every device."""
     faults = failed("all_gather", monkeypatch)
 
     assert ("JAX-GATHER-STACKED", "device:0", "index 2: device:3 (2 of 8)") in faults
@@ -81,7 +81,7 @@ def test_tiled_gather_in_wrong_order_is_named(monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_sum_parts_on_swapped_devices_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Two devices keep each other's part, and the others are not blamed."""
+    """If two devices swap their parts of a sum, only these two are named."""
     assert [
         ("JAX-SCATTER-STACKED", None, 6),
         ("JAX-SCATTER-STACKED", "device:2", "index 0: block 0 of device:3 (2 of 2)"),
@@ -101,7 +101,7 @@ def test_every_layout_of_a_scattered_sum_is_judged(
 
 
 def test_a_wrong_neighbour_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What should come from one device before comes from two before; other routes are right."""
+    """Data from the wrong neighbour fails on that route and is named; other routes pass."""
     faults = failed("permute", monkeypatch)
 
     assert {"JAX-PERMUTE-NEXT"} == {code for code, _, _ in faults}
@@ -261,7 +261,7 @@ def test_the_wrong_type_on_explicit_axes_is_caught(monkeypatch: pytest.MonkeyPat
     ],
 )
 def test_only_wrong_numbers_fail_for_uneven_sizes(actual: str, expected: str, verdict: str) -> None:
-    """What JAX takes has changed and may again; what it computes must be right."""
+    """Uneven sizes fail for wrong numbers only, because JAX may accept or refuse such sizes."""
     assert verdict == check("uneven_sizes").judge("LAST", "", actual, expected).verdict
 
 
@@ -314,7 +314,7 @@ def test_devices_without_majority_are_all_doubtful() -> None:
 
 
 def test_one_device_is_the_same_as_itself() -> None:
-    """There is nothing to compare, and nothing to complain about."""
+    """A single device passes, because there is nothing to compare."""
     rows = np.zeros((1, 4), np.float32)
 
     assert {"device:0": ""} == check("same_everywhere").odd_ones(rows, jax.local_devices()[:1])[1]
@@ -413,7 +413,7 @@ def test_an_unknown_generation_is_placed_but_not_judged() -> None:
 
 
 def test_several_joined_slices_have_places_of_their_own() -> None:
-    """Coordinates begin anew in each slice."""
+    """The coordinates of joined slices start anew in each slice."""
     devices = [*slice_of("TPU v6 lite", (2, 4, 1)), *slice_of("TPU v6 lite", (2, 4, 1))]
     for place, member in enumerate(devices):
         member.id, member.slice_index = place, place // 8
@@ -431,7 +431,7 @@ def test_a_slice_inside_a_larger_one_starts_anywhere() -> None:
 
 
 def memory(kind: str, *limits: float) -> list[Finding]:
-    """Return what is said of devices that may use so many GiB each."""
+    """Return the findings on devices that have the given GiB of memory each."""
     devices = [
         device(n, kind, memory_stats=lambda size=size: {"bytes_limit": int(size * 2**30)})
         for n, size in enumerate(limits)
@@ -469,13 +469,13 @@ def test_a_device_with_another_memory_is_named(gib: float) -> None:
 
 
 def test_unknown_memory_must_match_on_all_devices() -> None:
-    """What an unknown device has is told, and the odd one out is named."""
+    """The memory of an unknown device is a fact, and the device with another size is named."""
     assert ["info", "ok"] == [finding.verdict for finding in memory("TPU v99", 100, 100)]
     assert "device:2" == memory("TPU v99", 100, 100, 50)[-1].entity
 
 
 def test_device_without_memory_statistics_is_not_judged() -> None:
-    """A CPU has no statistics."""
+    """A device without memory statistics, such as a CPU, is not judged."""
     assert ["info"] == [
         finding.verdict for finding in check("_hardware").memory(jax.local_devices())
     ]
@@ -490,7 +490,7 @@ def test_a_lost_word_names_the_device(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_devices_that_answer_for_each_other_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Two swapped devices of eight."""
+    """Two devices that answer for each other are named."""
     assert [
         ("JAX-IDENTITY-ANSWER", None, 6),
         ("JAX-IDENTITY-ANSWER", "device:2", "device:3"),
@@ -499,7 +499,7 @@ def test_devices_that_answer_for_each_other_are_named(monkeypatch: pytest.Monkey
 
 
 def test_an_id_that_two_devices_share_is_caught() -> None:
-    """Both are counted, under the one name they have."""
+    """An id that two devices share is counted under the name that both have."""
     count, *_ = check("device_identity").numbered([device(0), device(1), device(1)])
 
     assert ("fail", 1, 2) == (count.verdict, count.found, count.expected)

@@ -110,7 +110,7 @@ def test_exp_hint_names_more_exact_function(
 
 
 def test_the_kind_of_the_device_decides(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What JAX calls the device goes before what the machine says."""
+    """The device kind that JAX reports takes precedence over the machine's generation."""
     monkeypatch.setattr(
         tpus, "find_generation_by_device_kind", lambda _kind: tpus.find_generation("v6e")
     )
@@ -135,12 +135,12 @@ def test_the_kind_of_the_device_decides(monkeypatch: pytest.MonkeyPatch) -> None
 def test_bounds_hold_only_for_measured_devices_and_jax(
     generation: str | None, version: tuple[int, ...], bound: float | None
 ) -> None:
-    """For others there is none, and the figure stands by itself."""
+    """Bounds hold only for measured devices and JAX versions; others get a figure alone."""
     assert bound == accuracy.bound("exp", "float32", generation, version)
 
 
 def test_every_generation_with_bounds_is_in_tpu_table() -> None:
-    """A name that is none would never be judged."""
+    """Every generation with bounds is in the TPU table, so its name isn't misspelt."""
     assert set(accuracy.COLUMNS) <= {row.name for row in generations.GENERATIONS}
     assert set(accuracy.COLUMNS.values()) == {accuracy.COLUMNS[name] for name in COLUMNS}
     assert {4} == {len(function.float32) for function in accuracy.FUNCTIONS.values()}
@@ -160,7 +160,7 @@ def test_the_device_with_other_bits_is_named(monkeypatch: pytest.MonkeyPatch) ->
 
 @pytest.mark.parametrize("name", ["log, float32", "exp, bfloat16"])
 def test_a_nan_that_becomes_a_number_is_caught(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """No bound is needed to know that it is wrong."""
+    """A NaN that becomes a number fails without any bound."""
     change(monkeypatch, check(NAME), name, jnp.nan_to_num)
     [failure] = [finding for finding in findings(NAME) if finding.verdict == "fail"]
 
@@ -221,7 +221,7 @@ def test_bfloat16_errors_use_bfloat16_ulp() -> None:
 
 @pytest.mark.parametrize("place", [0, 1])
 def test_arguments_cover_signs_and_sizes_without_subnormals(place: int) -> None:
-    """TPUs take those for zero, so nothing is said of them."""
+    """Test arguments have all signs and sizes but no subnormals, which TPUs treat as zero."""
     numbers = accuracy.arguments()[place].astype(np.float64)
     sizes = np.abs(numbers)
     normal = numbers[np.isfinite(sizes) & (sizes > 0)]

@@ -1,4 +1,4 @@
-"""Transfers, callbacks, the cache, traces and libtpu's metrics: what is broken is named."""
+"""Tests of transfers, callbacks, the cache, traces and libtpu's metrics under faults."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def named(name: str) -> list[tuple[str, str | None, Any]]:
 
 
 def test_sizes_include_known_transfer_limits() -> None:
-    """One byte, both sides of a page, last axes that fill no tile, and some MiB."""
+    """The sizes include one byte, both sides of a page, untiled last axes, and some MiB."""
     sizes = [int(np.prod(shape)) * kind.itemsize for shape, kind in check("_journeys").SIZES]
     last = {shape[-1] for shape, _ in check("_journeys").SIZES}
 
@@ -52,7 +52,7 @@ def test_sizes_include_known_transfer_limits() -> None:
 
 
 def test_every_device_has_different_numbers() -> None:
-    """Else an array of another device would not be noticed."""
+    """Every device has different numbers, so that a swapped array is noticed."""
     numbers = check("_journeys").numbers
     alike = [
         np.array_equal(x, y) for x, y in zip(numbers(0), numbers(1), strict=True) if x.size > 1
@@ -62,7 +62,7 @@ def test_every_device_has_different_numbers() -> None:
 
 
 def test_device_and_size_that_break_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    """One byte behind a page, on device 5, on every way that ends there."""
+    """A device and a size that break are named on every transfer that ends there."""
     sabotage.device_five_drops_a_byte_of_a_page(monkeypatch, check("host_transfers"))
     text = "uint8[4097]: 1 of 4097 numbers changed"
 
@@ -75,7 +75,7 @@ def test_device_and_size_that_break_are_named(monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_a_wrong_path_between_two_devices_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What the host sends is right; what device 2 sends to device 3 is not."""
+    """A corrupt transfer from device 2 to device 3 is named; transfers from the host pass."""
     module = check("host_transfers")
     honest = module.to_device
 
@@ -93,7 +93,7 @@ def test_a_wrong_path_between_two_devices_is_named(monkeypatch: pytest.MonkeyPat
 
 
 def test_a_device_that_holds_something_else_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What comes back alone is right, and what device 6 computes from it is not."""
+    """A device that computes from wrong data is named, though its round trip is right."""
 
     def complement(*arrays: jax.Array) -> tuple[jax.Array, ...]:
         flip = (jax.lax.axis_index("d") == 6).astype(jnp.uint8)
@@ -106,7 +106,7 @@ def test_a_device_that_holds_something_else_is_named(monkeypatch: pytest.MonkeyP
 
 
 def test_copy_that_returns_too_early_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The last bytes of the largest array are still zeros."""
+    """A copy that returns before the last bytes of the largest array have arrived is caught."""
     module = check("host_transfers")
     honest = module.to_host
 
@@ -135,7 +135,7 @@ def broken_call(
 
 
 def test_mapping_method_with_wrong_answers_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Under one method of mapping, each row gets the answer to another one."""
+    """A mapping method that returns each row the answer of another one is named."""
     honest = check("_calls").ask_by_rows
 
     def ask_by_rows(x: jax.Array) -> dict[str, jax.Array]:
@@ -149,7 +149,7 @@ def test_mapping_method_with_wrong_answers_is_named(monkeypatch: pytest.MonkeyPa
 
 
 def test_the_device_that_is_answered_wrongly_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Device 3 is given the answer with one added."""
+    """A device that is given a wrong answer is named."""
     honest = check("_calls").ask_on_each
 
     def ask_on_each(x: jax.Array) -> jax.Array:
@@ -161,21 +161,21 @@ def test_the_device_that_is_answered_wrongly_is_named(monkeypatch: pytest.Monkey
 
 
 def test_calls_in_another_order_are_shown(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Ordered callbacks that arrive in pairs, the second before the first."""
+    """Ordered callbacks that arrive in another order are shown."""
     sabotage.callbacks_change_places(monkeypatch, check("callbacks"))
 
     assert "1 0 3 2 5 4 7 6" == only("JAX-CALLBACK-ORDER", "callbacks").found
 
 
 def test_swallowed_exception_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The program goes on with numbers that no callback returned."""
+    """An exception that is swallowed is caught, although the program continues."""
     failed = broken_call(monkeypatch, "ask_in_vain", lambda x: io_callback(lambda a: a, x, x))
 
     assert [("JAX-CALLBACK-ERROR", "not raised")] == [(f.code, f.found) for f in failed]
 
 
 def test_debug_callbacks_are_judged_as_documented() -> None:
-    """JAX may drop or repeat them, so that is no fault; a number that nobody sent is one."""
+    """Lost or repeated debug callbacks are no fault, but a number that nobody sent is one."""
     debug_callback = check("callbacks").debug_callback
     cases = {"all": [1, 2], "repeated": [1, 1, 2], "dropped": [1], "other": [1, 3]}
     results = {name: debug_callback(received, [1, 2]) for name, received in cases.items()}
@@ -190,7 +190,7 @@ def test_debug_callbacks_are_judged_as_documented() -> None:
 def test_tpu_without_cpu_platform_gets_setting(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """With JAX_PLATFORMS=tpu no callback runs, and the check says why before it tries one."""
+    """With JAX_PLATFORMS=tpu, the check runs no callback and names the setting to change."""
     monkeypatch.setattr(check("_handover"), "cpu", lambda: None)
     [finding] = findings("callbacks")
 
@@ -202,7 +202,7 @@ def test_tpu_without_cpu_platform_gets_setting(
 
 
 def test_a_cache_that_keeps_nothing_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
-    """JAX keeps what took a second to compile, unless it is told to keep all."""
+    """A cache that keeps nothing is caught."""
     name = "jax_persistent_cache_min_compile_time_secs"
     monkeypatch.setitem(check("_cache").SETTINGS, name, 1e9)
 
@@ -212,14 +212,14 @@ def test_a_cache_that_keeps_nothing_is_caught(monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_a_program_compiled_again_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Another program each time fills the folder, and nothing is taken from it."""
+    """A program that is compiled again, and fills the cache each time, is caught."""
     sabotage.every_run_is_another_program(monkeypatch, check("compilation_cache"))
 
     assert [("JAX-CACHE-TAKEN", None)] == failures("compilation_cache")
 
 
 def changed(patch: pytest.MonkeyPatch, way: str, **fields: Any) -> None:
-    """Let the cache give something else on one way to a program."""
+    """Let the cache return something else on one way to a program."""
     honest = check("compilation_cache").trial
 
     def trial(program: Any, x: jax.Array) -> Any:
@@ -230,7 +230,7 @@ def changed(patch: pytest.MonkeyPatch, way: str, **fields: Any) -> None:
 
 
 def test_a_cached_program_with_other_numbers_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A cache that belongs to another machine gives a program that computes something else."""
+    """A cached program that computes other numbers is named."""
     changed(monkeypatch, "from the folder", result=np.zeros((8, 128), np.int32))
 
     assert [("JAX-CACHE-BITS", "way:from the folder", "other numbers")] == named(
@@ -239,14 +239,14 @@ def test_a_cached_program_with_other_numbers_is_named(monkeypatch: pytest.Monkey
 
 
 def test_cache_never_read_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A broken entry that nobody notices was not read, so a whole one is not read either."""
+    """A cache that is never read is caught by a corrupt entry that nobody notices."""
     changed(monkeypatch, "broken entry", warned=())
 
     assert [("JAX-CACHE-TAKEN", None)] == failures("compilation_cache")
 
 
 def test_jax_without_cache_is_reported() -> None:
-    """It warns and compiles, and a broken entry stays where it is."""
+    """JAX without a usable cache warns and compiles, and leaves a corrupt entry in place."""
     broken, refused = (
         only(f"JAX-CACHE-{end}", "compilation_cache") for end in ("BROKEN", "REFUSED")
     )
@@ -258,14 +258,14 @@ def test_jax_without_cache_is_reported() -> None:
 def test_only_first_process_of_slice_must_cache(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """The others compile and keep nothing, as documented."""
+    """Only the first process of a slice must fill the cache, as documented."""
     monkeypatch.setattr(jax, "process_index", lambda: 1)
 
     assert ["info"] == [finding.verdict for finding in findings("compilation_cache")]
 
 
 def test_later_programs_use_cache_of_user(tmp_path: Path) -> None:
-    """The folder of the user is used again, and not the check's."""
+    """After the check, later programs use the user's cache folder again."""
     cache = check("_cache")
     with cache.kept_in(tmp_path / "users"):
         assert [] == failures("compilation_cache")
@@ -278,7 +278,7 @@ def test_later_programs_use_cache_of_user(tmp_path: Path) -> None:
 
 
 def recorded(folder: Path, process: str) -> list[tuple[str, str]]:
-    """Write a trace with one event of a process, and return what is read from it."""
+    """Write a trace with one event of a process, and return the content that is read back."""
     events = [
         {"ph": "M", "pid": 3, "name": "process_name", "args": {"name": process}},
         {"ph": "X", "pid": 3, "tid": 1, "ts": 0, "dur": 1, "name": "jit_profiled_work(123)"},
@@ -300,14 +300,14 @@ def recorded(folder: Path, process: str) -> list[tuple[str, str]]:
 def test_trace_without_tpu_lines_is_caught(
     process: str, verdict: str, expected: int | str, tmp_path: Path
 ) -> None:
-    """A trace of the host alone says nothing about the device."""
+    """A trace without the device's own lines is caught."""
     judged = check("_trace").on_devices("tpu", recorded(tmp_path, process))
 
     assert (verdict, expected) == (judged.verdict, judged.found)
 
 
 def test_a_trace_without_a_file_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The kind of file that is missing is named, and its events count as missing."""
+    """If a trace file is missing, its kind is named, and its events count as missing."""
     module = check("profiler_trace")
     honest = module.record
 
@@ -325,14 +325,14 @@ def test_a_trace_without_a_file_is_caught(monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def test_jax_that_cannot_read_traces_is_not_blamed(monkeypatch: pytest.MonkeyPatch) -> None:
-    """JAX 0.6 writes the file, and has nothing to read it with."""
+    """A JAX that can't read traces, such as 0.6, is not blamed for them."""
     monkeypatch.setattr(jax.profiler, "ProfileData", None)
 
     assert "info" == only("JAX-PROFILE-SPACE", "profiler_trace").verdict
 
 
 def test_trace_that_ends_before_work_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The newcomer's first empty trace, and what to add to the program."""
+    """A trace that ends before the work is named, with the fix for the program."""
     module = check("profiler_trace")
     honest = module.record
 
@@ -392,7 +392,7 @@ def test_healthy_links_are_counted() -> None:
     ],
 )
 def test_a_link_that_is_not_healthy_is_named(score: int, verdict: str, meaning: str) -> None:
-    """The scores and their meanings as libtpu documents them."""
+    """A link that isn't healthy is named, with the documented meaning of its score."""
     results = links("tray1.chip3.ici0.int: 0", f"tray1.chip3.ici1.int: {score}")
 
     assert [
@@ -415,7 +415,7 @@ def test_a_link_that_is_not_healthy_is_named(score: int, verdict: str, meaning: 
     ],
 )
 def test_text_of_unknown_form_never_passes(text: str) -> None:
-    """Beside a healthy link it is counted, and told as unknown, without its escape sequences."""
+    """A text of unknown form is counted as unknown, without its escape sequences."""
     (verdict, healthy, _), (also, message, _) = links("tray1.chip3.ici0.int: 0", text)
 
     assert (verdict, healthy, also) == ("info", 1, "info")
@@ -424,12 +424,12 @@ def test_text_of_unknown_form_never_passes(text: str) -> None:
 
 
 def test_fault_outranks_unknown_text() -> None:
-    """Neither hides the other."""
+    """A fault and an unknown text are both reported; the fault comes first."""
     assert ["fail", "fail", "info"] == [verdict for verdict, _, _ in links("a.b: 10", "?")]
 
 
 def test_a_throttled_chip_is_named() -> None:
-    """Ten percent for each point."""
+    """A throttled chip is named; each point is ten percent."""
     assert [("ok", 2, None)] == throttling("0-0", "1-0")
     assert [("warn", 1, None), ("warn", "3: throttled by 30 %", "chip:1")] == throttling(
         "0-0", "1-3"
@@ -437,7 +437,7 @@ def test_a_throttled_chip_is_named() -> None:
 
 
 def test_absent_data_and_metrics_are_not_healthy() -> None:
-    """Neither is health."""
+    """Missing data and missing metrics don't count as healthy."""
     assert [("info", "unknown: no data", None)] == links()
     assert [("info", "unknown: no data", None)] == memory([], [])
     missing = "unknown: this libtpu has no such metric"
@@ -458,7 +458,7 @@ def test_chip_memory_is_reported_and_compared() -> None:
 
 @pytest.mark.parametrize("used", [["1"], ["0", "none"], ["0", "-1"]])
 def test_memory_in_another_form_is_unknown(used: list[str]) -> None:
-    """Other counts and other texts are not judged."""
+    """Memory in another form than documented is unknown and isn't judged."""
     [(verdict, message, _)] = memory(["100", "100"], used)
 
     assert verdict == "info"
@@ -466,7 +466,7 @@ def test_memory_in_another_form_is_unknown(used: list[str]) -> None:
 
 
 def test_a_whole_healthy_machine_passes(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What a TPU would give: every metric in its documented form."""
+    """A healthy TPU passes, with every metric in its documented form."""
     texts = {
         "ici_link_health": ["tray1.chip3.ici0.int: 0", "tray1.chip3.ici1.int: 0"],
         "tpu_throttle_score": ["0-0", "1-0"],
@@ -488,7 +488,7 @@ def test_a_whole_healthy_machine_passes(monkeypatch: pytest.MonkeyPatch) -> None
 
 
 def test_device_missing_from_ring_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Blocks go round seven devices of eight, and nothing arrives at the last."""
+    """If a device is left out of the ring, the last device is named."""
     ring = check("tpu_metrics").ring
     monkeypatch.setattr(check("tpu_metrics"), "ring", lambda count: ring(count - 1))
 
@@ -520,7 +520,7 @@ def libtpu(folder: Path, version: str, sdk: str | None) -> None:
 def test_libtpu_versions_are_distinguished(
     version: str, sdk: str | None, expected: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """An old one is not loaded, and one without metrics is not asked."""
+    """An old libtpu isn't loaded, and one without metrics isn't queried."""
     libtpu(tmp_path, version, sdk)
     monkeypatch.syspath_prepend(tmp_path)
     for name in ("libtpu", "libtpu.sdk"):
@@ -533,12 +533,12 @@ def test_libtpu_versions_are_distinguished(
 
 
 def test_libtpu_is_not_loaded_without_tpu() -> None:
-    """It would look for chips and ask for metadata, which can take minutes."""
+    """Without a TPU, libtpu isn't loaded, since it would search for chips for minutes."""
     assert (None, "not applicable: no TPU here") == check("tpu_metrics").library()
 
 
 def test_real_library_without_tpu_has_no_data(tmp_path: Path) -> None:
-    """The real sdk is asked, tells nothing, and nothing is what the check says."""
+    """The real library without a TPU has no data, and the check reports that."""
     program = tmp_path / "ask.py"
     program.write_text(f"""
 import sys

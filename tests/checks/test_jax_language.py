@@ -1,4 +1,4 @@
-"""Conversions and the language JAX is: what each check says about each kind of fault."""
+"""Tests of conversions and of JAX as a language: the findings on each kind of fault."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def after(honest: Callable[..., Any], change: Callable[[Any], Any]) -> Callable[
 
 
 def test_the_layout_that_is_read_wrongly_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    """An array in Fortran order whose memory is taken as it lies, and no other is blamed."""
+    """Only the layout that is read wrongly is named, such as Fortran order."""
     honest = check("array_layouts").to_device
 
     def to_device(array: np.ndarray) -> jax.Array:
@@ -51,7 +51,7 @@ def test_the_layout_that_is_read_wrongly_is_named(monkeypatch: pytest.MonkeyPatc
 
 
 def test_layout_lost_on_return_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
-    """One bit of one byte, where the device held the right number."""
+    """A layout that changes one bit on its return is caught."""
     honest = check("array_layouts").to_numpy
 
     def to_numpy(array: jax.Array) -> np.ndarray:
@@ -66,7 +66,7 @@ def test_layout_lost_on_return_is_caught(monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 def test_the_end_of_a_large_array_counts(monkeypatch: pytest.MonkeyPatch) -> None:
-    """64 MiB of which the last number is lost."""
+    """A lost number at the end of a 64 MiB array is caught."""
     honest = check("array_layouts").to_device
 
     def to_device(array: np.ndarray) -> jax.Array:
@@ -81,7 +81,7 @@ def test_the_end_of_a_large_array_counts(monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 def test_layouts_hold_the_same_numbers_in_different_memory() -> None:
-    """Else the check would compare an array with itself."""
+    """Layouts hold the same numbers in different memory, or comparing them would prove nothing."""
     layouts = check("_layouts")
     for dtype in layouts.DTYPES:
         arrays = layouts.arrays(dtype)
@@ -100,7 +100,7 @@ def test_layouts_hold_the_same_numbers_in_different_memory() -> None:
 
 
 def test_a_transpose_computed_wrongly_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The parts are right, and what the devices exchange is not."""
+    """A wrong transpose is caught, although all shards are right."""
     codes = failed(monkeypatch, "sharded_to_numpy", "turned", lambda x: x[::-1].T)
 
     assert {"JAX-SHARDED-TURNED"} == codes
@@ -129,7 +129,7 @@ def test_the_device_that_holds_other_numbers_is_named(monkeypatch: pytest.Monkey
 def test_uneven_axis_is_information_and_needs_several_devices(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """What JAX refuses with several devices cannot be shown with one."""
+    """An uneven axis is a fact with several devices, and isn't tested with one."""
     [uneven] = findings("sharded_to_numpy", "JAX-SHARDED-UNEVEN")
     devices = jax.local_devices()[:1]
     monkeypatch.setattr(jax, "local_devices", lambda: devices)
@@ -142,14 +142,14 @@ def test_uneven_axis_is_information_and_needs_several_devices(
 
 
 def test_a_donated_array_that_stays_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Donation that is ignored costs memory in every step, and nothing warns of it."""
+    """A donated array that stays is caught, because it costs memory in every step."""
     codes = failed(monkeypatch, "donation", "donate", lambda f, x: (np.array(jax.jit(f)(x)), ""))
 
     assert {"JAX-DONATION-GONE", "JAX-DONATION-UNUSED"} == codes
 
 
 def test_a_lent_array_that_is_taken_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A compiler that reuses what it was only lent."""
+    """An array that is reused without donation is caught."""
     taking = functools.partial(jax.jit, donate_argnums=0)
     monkeypatch.setattr(jax, "jit", taking)
     lent = next(check("donation").run())
@@ -176,7 +176,7 @@ def test_donation_that_writes_numpy_memory_is_caught(monkeypatch: pytest.MonkeyP
 
 
 def test_second_run_in_process_is_judged_alike() -> None:
-    """JAX warns once for a function it knows; the check does not rely on being first."""
+    """A second run in one process gives the same verdicts, though JAX warns only once."""
     assert [] == failures("donation") + failures("donation")
 
 
@@ -184,7 +184,7 @@ def test_second_run_in_process_is_judged_alike() -> None:
 
 
 def test_write_past_end_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Past the end JAX writes nothing, and not to the last place."""
+    """A write past the end that changes the last element is named."""
     honest = check("out_of_bounds").write
 
     def write(x: jax.Array, i: jax.Array) -> dict[str, jax.Array]:
@@ -198,7 +198,7 @@ def test_write_past_end_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_fill_of_zeros_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What was asked to be NaN must not look like a number."""
+    """Out-of-bounds reads that return zero instead of NaN are named."""
     honest = check("out_of_bounds").read
     zeros = after(honest, lambda results: {**results, "jnp.take(y, i)": jnp.zeros(7)})
     monkeypatch.setattr(check("out_of_bounds"), "read", zeros)
@@ -208,7 +208,7 @@ def test_a_fill_of_zeros_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_index_rules_match_plain_loop() -> None:
-    """The expected numbers, computed a second time, one by one."""
+    """The expected numbers of the index rules match those of a plain loop."""
     indices = check("_indices")
     x, r, w = (
         np.array(index, np.int32) for index in (range(0, 110, 11), indices.READ, indices.WRITE)
@@ -231,12 +231,12 @@ def test_index_rules_match_plain_loop() -> None:
 def test_accepted_invalid_index_is_caught(
     monkeypatch: pytest.MonkeyPatch, name: str, expected: set[str]
 ) -> None:
-    """Lists as indices, writing and a key as numbers are refused, as the documentation says."""
+    """An invalid index that JAX accepts, such as a list, is named."""
     assert expected == failed(monkeypatch, name, "refusal", lambda _: "nothing raised")
 
 
 def test_an_index_that_writes_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
-    """NumPy's array is another one after it was indexed; the device has a copy of what it was."""
+    """An index operation that writes to its array is caught."""
     honest = check("indexing").mix
 
     def mix(line: np.ndarray, *others: Any) -> dict[str, Any]:
@@ -251,7 +251,7 @@ def test_an_index_that_writes_is_caught(monkeypatch: pytest.MonkeyPatch) -> None
 def test_mixed_index_giving_numpy_array_is_named(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """A JAX array indexed by NumPy's stays on the device."""
+    """A mixed index that gives a NumPy array is named."""
     honest = check("indexing").mix
 
     def mix(*arguments: Any) -> dict[str, Any]:
@@ -268,7 +268,7 @@ def test_mixed_index_giving_numpy_array_is_named(
 
 
 def test_sum_with_too_wide_type_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    """int8 and bfloat16 make bfloat16, by the table of the documentation."""
+    """A sum of int8 and bfloat16 with a wider type than bfloat16 is named."""
     honest = check("weak_types").with_other_arrays
 
     def wider(*arrays: jax.Array) -> tuple[jax.Array, ...]:
@@ -294,7 +294,7 @@ def test_each_call_that_compiles_again_is_named(monkeypatch: pytest.MonkeyPatch)
 
 
 def test_a_branch_in_python_that_compiles_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where nothing is raised, one of the branches was taken for all numbers."""
+    """A Python branch on a traced value fails the check if it compiles without an error."""
     codes = failed(
         monkeypatch, "control_flow", "choose_in_python", lambda x: jnp.where(x > 0, x, 0)
     )
@@ -303,7 +303,7 @@ def test_a_branch_in_python_that_compiles_is_caught(monkeypatch: pytest.MonkeyPa
 
 
 def test_loop_with_missing_step_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    """117 steps from 97 to 1, where there are 118."""
+    """A loop that lacks one of its 118 steps is named."""
     steps = after(check("control_flow").steps_to_one, lambda count: count - (count == 118))
     monkeypatch.setattr(check("control_flow"), "steps_to_one", steps)
     [_, call] = findings("control_flow", "JAX-CONTROL-FLOW")
@@ -312,7 +312,7 @@ def test_loop_with_missing_step_is_named(monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 def test_scan_that_forgets_carry_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The last number is right, and those before are not."""
+    """A scan that forgets its carry is named, although the last number is right."""
     monkeypatch.setattr(check("control_flow"), "running_maximum", lambda x: (x.max(), x))
     [_, call] = findings("control_flow", "JAX-CONTROL-FLOW")
 
@@ -323,7 +323,7 @@ def test_scan_that_forgets_carry_is_named(monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def test_numpy_makes_the_published_threefry_numbers() -> None:
-    """The reference is right before anything is compared with it."""
+    """The NumPy reference gives the published Threefry numbers."""
     threefry = check("_threefry")
     for key, (high, low), expected in threefry.VECTORS:
         actual = threefry.threefry(key, [high], [low])
@@ -332,7 +332,7 @@ def test_numpy_makes_the_published_threefry_numbers() -> None:
 
 
 def test_numpy_draws_what_jax_draws() -> None:
-    """Bits, numbers, split keys and folded keys, from a key whose two words both count."""
+    """NumPy draws the same bits, numbers, split keys and folded keys as JAX."""
     threefry, words = check("_threefry"), (0xDEADBEEF, 1701)
     key = jax.random.wrap_key_data(jnp.array(words, jnp.uint32), impl="threefry2x32")
     folded = jax.random.key_data(jax.random.fold_in(key, 7))
@@ -344,7 +344,7 @@ def test_numpy_draws_what_jax_draws() -> None:
 
 @pytest.mark.parametrize("name", ["bits", "uniform", "split", "fold_in"])
 def test_wrong_random_number_is_named(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
-    """One number on every device; what was drawn beside it is not blamed."""
+    """Only the function with a wrong random number is named."""
     change = lambda results: {**results, name: results[name].at[1].multiply(2)}  # noqa: E731
     draw = after(check("random_keys").draw, change)
     codes = failed(monkeypatch, "random_keys", "draw", draw)
@@ -353,7 +353,7 @@ def test_wrong_random_number_is_named(monkeypatch: pytest.MonkeyPatch, name: str
 
 
 def test_the_device_that_draws_other_numbers_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    """One of eight, by its cipher."""
+    """A device that draws other numbers is named."""
     honest = check("random_keys").cipher
 
     def cipher(keys: jax.Array, counters: jax.Array) -> jax.Array:
@@ -367,7 +367,7 @@ def test_the_device_that_draws_other_numbers_is_named(monkeypatch: pytest.Monkey
 
 
 def test_numbers_that_differ_the_second_time_are_caught(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A state that is kept between two calls."""
+    """Random numbers that change on the second call are caught."""
     module, calls = check("random_keys"), []
     compile_ = jax.jit
 
@@ -384,7 +384,7 @@ def test_numbers_that_differ_the_second_time_are_caught(monkeypatch: pytest.Monk
 
 
 def test_tree_changed_by_program_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Two leaves of one type that changed places, and a list that became a tuple."""
+    """A tree whose leaves or containers change in a program is named."""
     module = check("pytrees_and_keys")
     honest = module.tree
 
@@ -400,7 +400,7 @@ def test_tree_changed_by_program_is_named(monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def test_a_leaf_of_another_type_is_named() -> None:
-    """Values may be equal where types are not."""
+    """A leaf of another type is named, even if its values are equal."""
     trees = check("_trees")
     sent = {"a": np.zeros(3, np.float32), "b": np.zeros(3, np.int8)}
 
@@ -416,7 +416,7 @@ def test_a_leaf_of_another_type_is_named() -> None:
 def test_a_key_that_changes_is_caught(
     monkeypatch: pytest.MonkeyPatch, function: str, code: str
 ) -> None:
-    """Each way from a key to its words and back."""
+    """A key that changes on the way to its words or back is caught."""
     honest, words = getattr(jax.random, function), jnp.array([0, 7], jnp.uint32)
 
     def other(*_: Any, **__: Any) -> Any:
@@ -428,7 +428,7 @@ def test_a_key_that_changes_is_caught(
 
 
 def test_key_changed_on_transfer_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The host gets another key than the device had."""
+    """A key that changes in a transfer to the host is caught."""
     honest, replacement = jax.device_get, {"k": jax.random.key(0)}
     monkeypatch.setattr(
         jax, "device_get", lambda tree: honest(replacement if "k" in tree else tree)
@@ -438,7 +438,7 @@ def test_key_changed_on_transfer_is_caught(monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def test_wrong_key_from_stack_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Two equal keys in a stack draw equal numbers."""
+    """A stack of keys with two equal ones is caught."""
     broken = after(
         check("pytrees_and_keys").use, lambda results: (results[0], results[1] + 1, results[2])
     )
@@ -453,7 +453,7 @@ def test_wrong_key_from_stack_is_caught(monkeypatch: pytest.MonkeyPatch) -> None
 def test_dlpack_refused_on_tpu_is_information_with_hint(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """JAX hands over arrays on CPU and GPU; on a TPU it raises, as its source says."""
+    """DLPack is refused on a TPU, which is information with a hint."""
     honest, calls = check("dlpack").to_numpy, []
 
     def to_numpy(array: jax.Array) -> np.ndarray:
@@ -471,7 +471,7 @@ def test_dlpack_refused_on_tpu_is_information_with_hint(
 
 
 def test_without_a_cpu_nothing_is_judged(monkeypatch: pytest.MonkeyPatch) -> None:
-    """`JAX_PLATFORMS=tpu` leaves JAX without the device that DLPack needs."""
+    """Without a CPU device, which DLPack needs, nothing is judged."""
     monkeypatch.setattr(check("_handover"), "cpu", lambda: None)
     results = findings("dlpack")
 
@@ -480,7 +480,7 @@ def test_without_a_cpu_nothing_is_judged(monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 def test_cpu_missing_from_jax_is_no_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    """JAX raises where a platform is asked for that it was told to leave out."""
+    """A CPU that JAX_PLATFORMS leaves out is no error."""
     monkeypatch.setattr(jax, "devices", lambda _: jax.local_devices(backend="none"))
 
     assert check("_handover").cpu() is None
@@ -502,7 +502,7 @@ def test_numbers_changed_by_dlpack_are_caught(
 def test_memory_order_lost_by_dlpack_is_named(
     monkeypatch: pytest.MonkeyPatch, version: tuple[int, ...], verdict: str
 ) -> None:
-    """JAX 0.6.2 reads columns as rows where it shares memory; what to write instead is said."""
+    """A memory order that DLPack loses, as in JAX 0.6.2, is named with a fix."""
 
     def from_numpy(array: np.ndarray) -> jax.Array:
         return jnp.asarray(array.ravel(order="K").reshape(array.shape))
@@ -516,7 +516,7 @@ def test_memory_order_lost_by_dlpack_is_named(
 
 
 def test_pytorch_returns_array_unchanged() -> None:
-    """Every type both libraries have; said where PyTorch is not installed."""
+    """PyTorch returns arrays unchanged; a missing PyTorch is reported."""
     results = findings("dlpack", "JAX-DLPACK-TORCH")
     if importlib.util.find_spec("torch") is None:
         assert ["not applicable: it is not installed"] == [finding.found for finding in results]
@@ -535,7 +535,7 @@ def test_bfloat16_name_lost_in_file_has_hint() -> None:
 
 
 def test_the_array_that_a_file_changed_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    """One array lost, one spread over other devices; training does not go on as it would have."""
+    """An array that changed in a file is named, and so is the different training step."""
     ways = check("_files").WAYS
 
     def npz(arrays: dict[str, Any], folder: Path) -> dict[str, Any]:
@@ -553,7 +553,7 @@ def test_the_array_that_a_file_changed_is_named(monkeypatch: pytest.MonkeyPatch)
 
 @pytest.mark.parametrize("library", ["msgpack", "orbax"])
 def test_optional_library_is_tried_or_named_as_missing(library: str) -> None:
-    """No newcomer must install one to be healthy."""
+    """An optional library is tested, or named as missing without a failure."""
     [finding, *_] = findings("round_trips", f"JAX-FILE-{library.upper()}")
     if not check("_files").installed(library):
         assert ("info", "not applicable: it is not installed") == (finding.verdict, finding.found)
@@ -563,7 +563,7 @@ def test_optional_library_is_tried_or_named_as_missing(library: str) -> None:
 
 
 def test_a_file_of_numpy_gives_back_every_bit(tmp_path: Path) -> None:
-    """From whichever device the array is on."""
+    """A NumPy file returns every bit, from any device."""
     place = SingleDeviceSharding(jax.local_devices()[3])
     sent = {"x": jax.device_put(np.arange(7, dtype=np.float16), place)}
     back = check("_files").npz(sent, tmp_path)

@@ -1,4 +1,4 @@
-"""What checks of a slice say of hosts and devices that are not there, and of broken ones."""
+"""Tests of the slice checks with simulated hosts and devices, some of them faulty."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def chips(*sides: int) -> list[Any]:
 
 
 def device(number: int, process: int, coords: Iterable[int], **fields: Any) -> Any:
-    """Return a device of a host that is not there."""
+    """Return a simulated device of another host."""
     known = {"device_kind": "TPU v5 lite", "core_on_chip": 0, "coords": tuple(coords)}
     return SimpleNamespace(**{"id": number, "process_index": process, **known, **fields})
 
@@ -58,7 +58,7 @@ def told(found: Iterable[Any], code: str) -> list[tuple[str, Any, str | None]]:
     ],
 )
 def test_host_that_differs_is_named(answers: list[str | None], texts: list[str]) -> None:
-    """What most say is right; of two the first, and silence is an answer of its own."""
+    """A host that differs from most is named; of two, the first is right; silence differs too."""
     lost = check("_hosts").differences(answers)
 
     assert dict(zip(["host:0", "host:1", "host:2"], texts, strict=False)) == lost
@@ -76,7 +76,7 @@ class Coordinator:
         self.held[key] = text
 
     def blocking_key_value_get(self, key: str, timeout_ms: int) -> str:
-        """Return a text, or fail as JAX's does."""
+        """Return a text, or raise JAX's error."""
         assert timeout_ms > 0
         if key not in self.held:
             raise RuntimeError("DEADLINE_EXCEEDED: GetKeyValue() timed out")
@@ -84,7 +84,7 @@ class Coordinator:
 
 
 def join(patch: pytest.MonkeyPatch, hosts: int, own: int, client: Any) -> Any:
-    """Make this process one of several hosts; returns the module in which they talk."""
+    """Make this process one of several hosts, and return the module for their exchanges."""
     module = check("_hosts")
     patch.setattr(module, "_turns", module.collections.Counter())
     patch.setattr(jax, "process_count", lambda: hosts)
@@ -94,7 +94,7 @@ def join(patch: pytest.MonkeyPatch, hosts: int, own: int, client: Any) -> Any:
 
 
 def test_hosts_exchange_each_subject_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A second answer on a subject is no answer to the first, and silence is null."""
+    """Hosts can exchange a subject again; silence is None."""
     client = Coordinator({"tpustarter/said/a/1/0": "x", "tpustarter/said/a/2/0": "z"})
     module = join(monkeypatch, 3, 1, client)
 
@@ -102,7 +102,7 @@ def test_hosts_exchange_each_subject_again(monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def test_hosts_that_were_not_joined_have_no_verdict(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A TPU runtime may know several hosts where JAX has no coordinator."""
+    """Hosts that were not joined by a coordinator get no verdict."""
     module = join(monkeypatch, 2, 0, None)
 
     with pytest.raises(NoAnswer, match="initialize"):
@@ -110,7 +110,7 @@ def test_hosts_that_were_not_joined_have_no_verdict(monkeypatch: pytest.MonkeyPa
 
 
 def test_only_the_first_host_names_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each host counts, and what all know is told once."""
+    """Only the first host names the others, so that shared findings are reported once."""
     found = []
     for own in (0, 1):
         module = join(monkeypatch, 2, own, None)
@@ -140,7 +140,7 @@ def test_hosts_with_other_devices_are_named(other: Any, failed_codes: list[str])
 
 
 def test_program_that_differs_is_not_run(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The line is shown that one host has and the others have not, and nothing waits."""
+    """A program that differs between hosts is shown and not run."""
     module = check("slice_program")
 
     def exchange(subject: str, own: str) -> list[str]:
@@ -160,7 +160,7 @@ def test_program_that_differs_is_not_run(monkeypatch: pytest.MonkeyPatch) -> Non
 def test_host_with_other_number_of_steps_is_named(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """The loop is not begun where one host would not end it with the others."""
+    """If hosts differ in their number of steps, the loop isn't started."""
     module = check("slice_input")
     monkeypatch.setattr(module._hosts, "exchange", lambda _, own: [own, "9 steps", own])
     found = findings("slice_input")
@@ -196,7 +196,7 @@ def test_options_of_one_host_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_checkpoint_without_shared_folder_has_no_verdict(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Nothing is written where the others would not find it, and the folder goes away again."""
+    """Without a shared folder the checkpoint has no verdict, and the folder is deleted."""
     module, made = check("slice_checkpoint"), []
 
     def exchange(subject: str, own: str) -> list[str]:
@@ -214,7 +214,7 @@ def test_checkpoint_without_shared_folder_has_no_verdict(
 
 
 def test_silent_first_host_deletes_nothing(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """Where the path of the folder is unknown, no folder is removed in its place."""
+    """If the first host doesn't send the folder's path, no folder is deleted."""
     module = check("slice_checkpoint")
     monkeypatch.chdir(tmp_path)
     (tmp_path / "kept").touch()
@@ -267,7 +267,7 @@ def test_hosts_out_of_order_are_found() -> None:
 
 
 def test_reversed_hosts_fail_and_other_grid_is_told() -> None:
-    """The order of the list is an invariant of JAX's tools, that of the grid is not."""
+    """A reversed order of hosts fails, but another order of the grid is only reported."""
     devices = chips(4, 4)[::-1]
     found = [*check("_order").together(devices), *check("_order").blocks(chips(4, 4)[4:])]
 
@@ -285,7 +285,7 @@ def test_reversed_hosts_fail_and_other_grid_is_told() -> None:
 def test_announced_wraparound_is_compared(
     announced: str, verdict: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Where the machine says which axes are rings, the documents are compared with it."""
+    """The wraparound that the machine announces is compared with the documentation."""
     monkeypatch.setenv("TPU_TOPOLOGY_WRAP", announced)
     devices = chips(16, 16)
     (found,) = told(check("_order").wraparound(devices, devices), "SLICE-ORDER-WRAP")
@@ -298,7 +298,7 @@ def test_announced_wraparound_is_compared(
 
 @pytest.fixture
 def two_hosts(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Take the 8 devices of this process for those of two hosts, or slices."""
+    """Treat the 8 devices of this process as those of two hosts, or slices."""
     halves = lambda devices: np.array(devices).reshape(2, -1)  # noqa: E731
     monkeypatch.setattr(check("_slices"), "grid", halves)
     monkeypatch.setattr(check("slice_dcn"), "slice_of", lambda one: one.id // 4)
@@ -328,14 +328,14 @@ def test_fault_between_rows_is_not_blamed_within(
 def test_slices_are_compared_with_announced(
     announced: str, verdict: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A slice that never came is a slice less than MEGASCALE_NUM_SLICES says."""
+    """The slices are compared with MEGASCALE_NUM_SLICES, so a missing one is found."""
     monkeypatch.setenv("MEGASCALE_NUM_SLICES", announced)
 
     assert [(verdict, 2, None)] == told(findings("slice_dcn"), "SLICE-DCN-COUNT")
 
 
 def test_slices_of_unequal_size_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No mesh can be made of them, so that nothing is run."""
+    """Slices of unequal size are named, and nothing is run."""
     monkeypatch.setattr(check("slice_dcn"), "slice_of", lambda one: one.id // 5)
     found = findings("slice_dcn")
 
@@ -370,7 +370,7 @@ RATES = {0: 50.0, 1: 48.0, 2: 49.0, 3: 12.0}
 
 
 def judged(platform: str) -> list[Finding]:
-    """Return what is said of four links of a v5e, of which the last one, between hosts, is slow."""
+    """Return the findings on four links of a v5e; the last one, between hosts, is slow."""
     set_target(Target(platform, 8, "v5e"))
     devices = [device(4, 1, (0, 2, 0)), *(device(n, 2, (n, 0, 0)) for n in range(4))]
     pairs = [(1, 2), (2, 3), (3, 4), (0, 1)]
@@ -397,14 +397,14 @@ def test_slow_link_is_named_with_device_and_host() -> None:
 
 
 def test_virtual_devices_are_never_slow() -> None:
-    """They share one memory and the cores of one machine."""
+    """Virtual devices are never reported as slow, because they share one machine."""
     assert {"info"} == {one.verdict for one in judged("cpu")}
 
 
 def test_rates_of_several_hosts_take_equally_many_rounds(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """The slowest host decides, and one that says nothing does not."""
+    """All hosts use the time of the slowest one, so they run equally many rounds."""
     monkeypatch.setattr(check("_hosts"), "exchange", lambda _, own: [own, None, "0.25"])
 
     assert (0.25, 0.5) == (check("_slice_links").agreed(0.1), check("_slice_links").agreed(0.5))

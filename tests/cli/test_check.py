@@ -102,7 +102,7 @@ def test_machine_without_framework_exits_5(tmp_path: Path) -> None:
 
 
 def test_missing_framework_of_literal_id_is_named(tmp_path: Path) -> None:
-    """A literal id asks for its framework: the skip is `missing-resource`, and exit is 5."""
+    """A literal id without its framework is skipped as `missing-resource`; exit code 5."""
     make_python(tmp_path / "env")
     checks = TESTS / "samples" / "machine_checks"
     python = str(tmp_path / "env")
@@ -115,7 +115,7 @@ def test_missing_framework_of_literal_id_is_named(tmp_path: Path) -> None:
 
 
 def test_check_that_changes_framework_is_error(tmp_path: Path) -> None:
-    """What it changed is named, and the next check gets a fresh process."""
+    """A check that changes a framework setting is an error; the next gets a fresh process."""
     make_python(tmp_path / "env", jax="0.12.0.1")
     checks = TESTS / "samples" / "machine_checks"
     names = ["jax.changes_settings", "jax.every_device"]
@@ -133,7 +133,7 @@ def test_check_that_changes_framework_is_error(tmp_path: Path) -> None:
 def test_busy_tpu_exits_75_and_denied_tpu_77(
     settings: dict[str, object], code: int, tmp_path: Path
 ) -> None:
-    """A device that cannot be had now, and one this user may not open, have codes of their own."""
+    """A busy TPU exits with 75, and one without permission with 77."""
     denied = settings.pop("denied", False)
     (tmp_path / "machine").mkdir()
     machine = lay_out(
@@ -216,7 +216,7 @@ def test_signal_ends_run_with_json_report(number: int, code: int, tmp_path: Path
 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 def test_second_signal_exits_by_signal_not_failure(number: int, code: int, tmp_path: Path) -> None:
-    """Impatience has the exit code of a signal, never the one of a failed check."""
+    """A second signal exits by the signal, never with the code of a failed check."""
     checks = write_checks(tmp_path / "checks", "ignores_term")
     check, hangs, asked = checks / "host/ignores_term.py", tmp_path / "hangs", tmp_path / "asked"
     hears = f"lambda *_: open({str(asked)!r}, 'w'))\n    open({str(hangs)!r}, 'w'"
@@ -274,7 +274,7 @@ def test_second_ctrl_c_ends_soaking_check_with_report() -> None:
 
 
 def test_signal_before_first_answer_is_no_bug(tmp_path: Path) -> None:
-    """A Python that never answers can be left with Ctrl-C."""
+    """A Python that never answers can be interrupted with Ctrl-C, which is no bug."""
     hanging, runs = tmp_path / "python", tmp_path / "runs"
     hanging.write_text(f"#!/bin/sh\n: >{shlex.quote(str(runs))}\nexec sleep 600\n")
     hanging.chmod(0o755)
@@ -324,7 +324,7 @@ def test_closed_pipe_is_no_failed_check() -> None:
 
 
 def test_secret_in_command_line_of_holder_is_hidden(tmp_path: Path) -> None:
-    """Who holds the TPU is said, and the token in their command is not."""
+    """The process that holds the TPU is named without the token in its command line."""
     command = "python train.py --api_key=hf_abcdefghijklmnopqrst"
     (tmp_path / "machine").mkdir()
     holder = {"pid": 4242, "command": command}
@@ -362,7 +362,7 @@ def test_json_fits_schema_when_checks_break() -> None:
 
 
 def test_unknown_check_is_json_error_too() -> None:
-    """A usage error of ours is a document too."""
+    """A usage error of our own is a JSON document too."""
     done = tpustarter("check", "host.nope", "--json")
     fields = json.loads(done.stdout)
     jsonschema.Draft202012Validator(SCHEMA).validate(fields)
@@ -383,7 +383,7 @@ def test_unknown_check_is_json_error_too() -> None:
     ],
 )
 def test_refused_command_line_is_json_too(arguments: tuple[str, ...], schema: str) -> None:
-    """What click refuses is one document on stdout, and the usual words on stderr."""
+    """A command line that click refuses is one JSON document on stdout; stderr has the text."""
     done = tpustarter(*arguments)
     fields = json.loads(done.stdout)
 
@@ -394,7 +394,7 @@ def test_refused_command_line_is_json_too(arguments: tuple[str, ...], schema: st
 
 @pytest.mark.parametrize("arguments", [("host.nope",), ("host.passes", "--nope")])
 def test_error_is_event_of_ndjson_stream(arguments: tuple[str, ...]) -> None:
-    """Every line of `--ndjson` has its `event`, that of an error as well."""
+    """An error is an event of the `--ndjson` stream."""
     (line,) = tpustarter("check", *arguments, "--ndjson").stdout.splitlines()
 
     assert ("error", 2) == (json.loads(line)["event"], json.loads(line)["exit_code"])
@@ -403,7 +403,7 @@ def test_error_is_event_of_ndjson_stream(arguments: tuple[str, ...]) -> None:
 
 @pytest.mark.parametrize("command", ["check", "learn"])
 def test_deleted_working_folder_is_single_problem(command: str, tmp_path: Path) -> None:
-    """Started where there is no folder any more, the program says so, in JSON as well."""
+    """A deleted working folder is a single problem, in JSON as well."""
     words = [sys.executable, str(SUPPORT / "drive.py"), str(SAMPLES), "/", "-", "-", command]
     gone = tmp_path / "gone"
     gone.mkdir()
@@ -501,7 +501,7 @@ def test_colour_needs_terminal_and_honours_no_color() -> None:
 
 
 def test_progress_line_is_gone_before_pipe_output() -> None:
-    """With `| head`, the line that says how far the run is has gone before anything comes."""
+    """In a pipe such as `| head`, the progress line is erased before the report appears."""
     through = ("sh", "-c", '"$@" | cat', "sh")
     asked = ("check", "host.passes", "host.fails", "host.warns")
     told = on_a_terminal(*asked, env={"TERM": "xterm-256color"}, through=through)
@@ -515,7 +515,7 @@ def test_progress_line_is_gone_before_pipe_output() -> None:
 
 
 def test_terminal_without_cursor_gets_overview_and_reason() -> None:
-    """The overview comes in its place, as it does in a pipe, where nothing need be said."""
+    """A terminal without cursor movement gets the overview and the reason."""
     told = " ".join(on_a_terminal(env={"TERM": "dumb", "CI": ""}).split())
 
     assert told.startswith("The tutor does not open, because TERM says")
@@ -525,7 +525,7 @@ def test_terminal_without_cursor_gets_overview_and_reason() -> None:
 
 @pytest.mark.parametrize("command", [(), ("learn",)])
 def test_narrow_terminal_breaks_no_word(command: tuple[str, ...]) -> None:
-    """Rows give up room between their columns, and go on below where that is not enough."""
+    """A narrow terminal breaks no word; columns shrink, and then rows are wrapped."""
     told = on_a_terminal(*command, env={"TERM": "dumb"}, columns=48).splitlines()
 
     assert any(line.startswith("  ") for line in told)
@@ -543,7 +543,7 @@ def test_help_has_example_and_fits_80_columns(command: tuple[str, ...]) -> None:
 
 
 def test_overview_names_next_command() -> None:
-    """`tpustarter` alone says what this machine is and what to type."""
+    """`tpustarter` alone shows an overview of this machine and the next command."""
     done = tpustarter()
 
     assert 0 == done.returncode
@@ -570,7 +570,7 @@ def test_version_and_origin_are_one_line() -> None:
 
 
 def test_unwritable_state_folder_is_single_problem() -> None:
-    """A full disk or a folder of somebody else's gets an error and a way out."""
+    """An unwritable state folder is a single problem with advice."""
     done = tpustarter("check", "host.passes", env={"TPUSTARTER_HOME": "/proc/nowhere"})
 
     assert 78 == done.returncode
@@ -581,7 +581,7 @@ def test_unwritable_state_folder_is_single_problem() -> None:
 @pytest.mark.first_use
 @pytest.mark.skipif(os.geteuid() != 0, reason="Only root can be the root that sudo makes.")
 def test_files_under_sudo_belong_to_caller(home: Path) -> None:
-    """Whoever called sudo owns every file of the run."""
+    """Files written under sudo belong to the user who called it."""
     user = 65534
     env = {"SUDO_UID": str(user), "SUDO_GID": str(user), "SUDO_USER": "nobody"}
     done = tpustarter("check", "host.passes", "host.fails", "host.raises", env=env)
@@ -593,7 +593,7 @@ def test_files_under_sudo_belong_to_caller(home: Path) -> None:
 
 
 def test_environment_mistake_is_listed_before_its_error() -> None:
-    """JAX itself names the variable that the host check found to be wrong."""
+    """A host check's mistake is listed before the error of JAX that names the same variable."""
     asked = ("check", "jax.devices_visible", "host.environment")
     done = tpustarter(
         *asked, checks=locations.content_folder("checks"), env={"JAX_PLATFORMS": "tpu"}

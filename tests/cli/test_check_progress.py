@@ -1,4 +1,4 @@
-"""A check run on a terminal: one line while it runs, one for what holds, and what to do now."""
+"""Tests of a run on a terminal: its progress line, folded passes and next step."""
 
 from __future__ import annotations
 
@@ -31,17 +31,17 @@ ERASED = r"\r\x1b\[(?:K|\d+A\x1b\[J)"
 
 
 class Terminal(io.StringIO):
-    """A stream that says it is a terminal."""
+    """A stream that claims to be a terminal."""
 
     encoding = "utf-8"
 
     def isatty(self) -> bool:
-        """Say so."""
+        """Return True, as a terminal does."""
         return True
 
 
 def follow(monkeypatch: pytest.MonkeyPatch, columns: int = 80) -> tuple[CheckProgress, Terminal]:
-    """Return what follows a run of four checks on a terminal of so many columns."""
+    """Follow a run of four checks on a terminal of so many columns, and return its output."""
     monkeypatch.setenv("TERM", "xterm")
     stream = Terminal()
     monkeypatch.setattr(stream, "fileno", lambda: 2)
@@ -53,7 +53,7 @@ def follow(monkeypatch: pytest.MonkeyPatch, columns: int = 80) -> tuple[CheckPro
 
 
 def test_missing_host_keeps_its_line(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A host that arrives is shown for a moment, and one that is missing for good."""
+    """A host that arrives is shown briefly, and a missing one keeps its line."""
     progress, stream = follow(monkeypatch)
 
     progress.follow(HostStateChanged(1, "worker 1", "arrived"))
@@ -66,7 +66,7 @@ def test_missing_host_keeps_its_line(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def last_line(stream: Terminal) -> str:
-    """Return what stands in the line now."""
+    """Return the current text of the line."""
     return re.split(ERASED, stream.getvalue())[-1]
 
 
@@ -115,7 +115,7 @@ def test_wrapped_progress_line_is_erased_whole(
 
 
 def test_broken_run_leaves_no_progress_line(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What is said of the error begins in the first column."""
+    """A run that raises an error leaves no progress line, so the error begins in column one."""
     shown, stream = follow(monkeypatch)
 
     def breaks() -> None:
@@ -130,7 +130,7 @@ def test_broken_run_leaves_no_progress_line(monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def test_ctrl_c_shows_that_run_is_stopping(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The key was heard, even where the check takes its time to end."""
+    """Ctrl-C shows that the run is stopping, even if the check takes long to end."""
     shown, stream = follow(monkeypatch)
     with shown:
         shown._selfcheck.run.stopped_by = signal.SIGINT
@@ -158,7 +158,7 @@ def test_passing_checks_fold_into_line_unless_verbose() -> None:
 
 
 def test_only_capable_terminal_gets_progress_line() -> None:
-    """Where nothing can be rewritten, nothing tries to."""
+    """No progress line is drawn in a pipe or on a terminal that can't erase it."""
     names = ("check", "host.passes", "host.fails")
     bright = on_a_terminal(*names, env=TERMINAL)
     dumb = on_a_terminal(*names, env={**TERMINAL, "TERM": "dumb"})
@@ -171,7 +171,7 @@ def test_only_capable_terminal_gets_progress_line() -> None:
 
 
 def test_notebook_cell_gets_plain_lines() -> None:
-    """IPython's terminal has no cursor; a person reads it, so it ends with the next step."""
+    """A notebook cell gets plain lines and the next step, because it has no cursor."""
     names, cell = ("check", "host.passes", "host.fails"), {**TERMINAL, "TERM": "xterm-color"}
     terminal = on_a_terminal(*names, env=cell)
     notebook = on_a_terminal(*names, env={**cell, "JPY_PARENT_PID": "4242"})
@@ -184,7 +184,7 @@ def test_notebook_cell_gets_plain_lines() -> None:
 
 
 def test_check_ends_with_next_step() -> None:
-    """Who begins is told where the tutor is, who has named a check which lesson is about it."""
+    """A run ends with the next step: the tutor for beginners, or the named check's lesson."""
     assert "`tpustarter`" in (first := check_end.format_next_step(run_of(HOST, result("pass"))))
     assert "first lesson" in first
     beside_a_warning = check_end.format_next_step(run_of(HOST, result("warn")))
@@ -201,7 +201,7 @@ def test_check_ends_with_next_step() -> None:
 
 
 def hinted(name: str, status: Status, hint: str | None) -> Result:
-    """Return a result whose finding says what mends it."""
+    """Return a result whose finding has a hint."""
     finding = {**FINDING, **Finding("SAMPLE-HINT", name, hint=hint).as_dict(), "verdict": status}
     return replace(result(status, name), findings=[finding])
 
@@ -242,7 +242,7 @@ def test_run_ends_with_fix_for_each_failure() -> None:
     ],
 )
 def test_stopped_run_names_command_to_continue(missing: int, command: str) -> None:
-    """Of few checks that are left they are named; of many the run begins again."""
+    """A stopped run names the few remaining checks, or the command to start again."""
     run = run_of(result("pass"), *(result("notrun", f"jax.left{n}") for n in range(missing)))
     left = check_end.list_unreached_checks(run)
     with check.make_context("check", ["jax.*", "--python", "~/my env"]) as context:
@@ -256,14 +256,14 @@ def test_stopped_run_names_command_to_continue(missing: int, command: str) -> No
 
 
 def test_failure_names_command_that_explains() -> None:
-    """It stands on stderr, in a pipe as well."""
+    """A failure names the command that explains it, on stderr, even in a pipe."""
     why = check_end.format_log_hint(run_of(result("fail")), [])
     assert "  tpustarter learn jax/precision" == why.splitlines()[-1]
     assert not check_end.format_log_hint(run_of(result("pass")), [])
 
 
 def test_measured_rate_is_bar_beside_documented_peak() -> None:
-    """With `-v`; where no peak is documented, as on a CPU, there is none."""
+    """With `-v`, a measured rate is a bar next to the documented peak, if there is one."""
     told = {**FINDING, "code": "JAX-HBM-RATE-PEAK", "name": "memory copy, of the documented peak"}
     measured = {**told, "found": "75 %", "share": 0.75}
     unknown = {**told, "found": "no reference for this device", "expected": None}

@@ -1,4 +1,4 @@
-"""`tpustarter learn --exercise` as it is typed: the task, hints, verdicts and exit codes."""
+"""Tests of `tpustarter learn --exercise`: the task, hints, verdicts and exit codes."""
 
 from __future__ import annotations
 
@@ -53,12 +53,12 @@ def learn(lessons: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
 
 
 def learner_file() -> Path:
-    """Return where the learner's copy is."""
+    """Return the path of the learner's copy."""
     return locations.state_folder_path() / "exercises" / "made" / "double.py"
 
 
 def test_first_run_shows_task_and_makes_file(lessons: Path) -> None:
-    """Nothing is judged that nobody has seen."""
+    """The first run shows the task, makes the file, and judges nothing."""
     done = learn(lessons, "made/double")
 
     assert done.returncode == 0
@@ -72,7 +72,7 @@ def test_first_run_shows_task_and_makes_file(lessons: Path) -> None:
 
 
 def test_wrong_answer_exits_1_and_right_answer_0(lessons: Path) -> None:
-    """What was found and expected is told; a broken answer has no verdict."""
+    """A wrong answer shows found and expected; a program with an error has no verdict."""
     learn(lessons, "made/double")
     wrong = learn(lessons, "made/double")
     learner_file().write_text("1 / 0")
@@ -101,7 +101,7 @@ def test_wrong_answer_exits_1_and_right_answer_0(lessons: Path) -> None:
 
 
 def test_error_names_own_file_and_appears_once(lessons: Path) -> None:
-    """The traceback has all lines of it, the verdict the first one."""
+    """An error names the learner's file; the verdict repeats only its first line."""
     learn(lessons, "made/double")
     learner_file().write_text("\nraise TypeError('first\\nsecond\\nthird')\n")
     broken = learn(lessons, "made/double").stdout
@@ -113,7 +113,7 @@ def test_error_names_own_file_and_appears_once(lessons: Path) -> None:
 
 
 def test_titles_align_beside_longest_id() -> None:
-    """Of the shipped ones; a title that is too long goes on below itself."""
+    """Titles align with the longest shipped id, and long titles are wrapped."""
     command = [sys.executable, "-m", "tpustarter", "learn", "--exercise", "--all"]
     done = copies.run(command)
     done.check_returncode()
@@ -126,7 +126,7 @@ def test_titles_align_beside_longest_id() -> None:
 
 
 def test_default_is_next_open_exercise_of_path(lessons: Path) -> None:
-    """Until all are solved; a hint is for that one, too, and a list ends with it."""
+    """The default is the next open exercise of the path, until all are solved."""
     shipped(lessons, "treble")
     path = next((lessons / "made").glob("01-*.md"))
     path.write_text(path.read_text().replace("[double]", "[double, treble]"))
@@ -152,7 +152,7 @@ def test_default_is_next_open_exercise_of_path(lessons: Path) -> None:
 
 
 def test_hints_solution_and_reset_each_work(lessons: Path) -> None:
-    """One hint a time; the solution is the program alone; the file is kept aside."""
+    """Hints come one at a time, the solution is a program, and a reset keeps the file."""
     learn(lessons, "made/double")
     learner_file().write_text("my work")
     hints = [learn(lessons, "made/double", "--hint") for _ in range(3)]
@@ -172,7 +172,7 @@ def test_hints_solution_and_reset_each_work(lessons: Path) -> None:
 
 
 def test_lesson_can_precede_its_exercise(lessons: Path) -> None:
-    """One that belongs to another lesson is not found in it."""
+    """A lesson can precede its exercise's id, unless the exercise belongs to another lesson."""
     named = copies.run(command(lessons, "made/sample", "--exercise", "double"))
     listed = copies.run(command(lessons, "made/sample", "--exercise"))
     missing = learn(lessons, "none", "made/sample")
@@ -183,7 +183,7 @@ def test_lesson_can_precede_its_exercise(lessons: Path) -> None:
 
 
 def test_lesson_selects_its_exercise_or_lists_several(lessons: Path) -> None:
-    """A mode such as --hint needs one; a lesson without any says so."""
+    """A lesson opens its only exercise or lists several; one without any says so."""
     (lessons / "paths.yml").write_text("[]\n")
     opened = learn(lessons, "sample")
     assert "Your file: ~/state/exercises/made/double.py" in opened.stdout
@@ -222,7 +222,7 @@ def test_lesson_selects_its_exercise_or_lists_several(lessons: Path) -> None:
 def test_invalid_request_has_reason_and_exit_code(
     lessons: Path, arguments: tuple[str, ...], code: int, said: str
 ) -> None:
-    """A misspelt id, options that exclude each other."""
+    """An invalid request, such as a misspelt id, has a reason and an exit code."""
     done = learn(lessons, *arguments)
 
     assert code == done.returncode
@@ -230,7 +230,7 @@ def test_invalid_request_has_reason_and_exit_code(
 
 
 def test_watch_judges_each_save_until_right(lessons: Path) -> None:
-    """No key is pressed: saving is enough."""
+    """`--watch` judges each save until the answer is right."""
     learn(lessons, "made/double")
     words = command(lessons, "--exercise", "made/double", "--watch")
     with subprocess.Popen(
@@ -253,7 +253,7 @@ def test_watch_judges_each_save_until_right(lessons: Path) -> None:
 
 
 def watch_in_a_terminal(lessons: Path, **env: str) -> tuple[subprocess.Popen[bytes], int]:
-    """Start watching in a terminal of its own; returns the process and that terminal."""
+    """Start watching in a new terminal, and return the process and that terminal."""
     learn(lessons, "made/double")
     ours, theirs = os.openpty()
     words = command(lessons, "--exercise", "made/double", "--watch")
@@ -265,7 +265,7 @@ def watch_in_a_terminal(lessons: Path, **env: str) -> tuple[subprocess.Popen[byt
 
 
 def seen_until(terminal: int, words: str) -> str:
-    """Return what a terminal shows until some words are there."""
+    """Return a terminal's output up to the given words."""
     seen = ""
     while words not in seen:
         seen += os.read(terminal, 4096).decode()
@@ -273,7 +273,7 @@ def seen_until(terminal: int, words: str) -> str:
 
 
 def end_of(process: subprocess.Popen[bytes], terminal: int) -> int:
-    """Return the exit code, reading what it still writes: a full terminal would hold it."""
+    """Return the exit code, after reading the remaining output."""
     os.set_blocking(terminal, False)
 
     def has_ended() -> bool:
@@ -286,7 +286,7 @@ def end_of(process: subprocess.Popen[bytes], terminal: int) -> int:
 
 
 def test_watch_in_terminal_offers_keys(lessons: Path) -> None:
-    """A hint, the solution, judging again and leaving: each is one key, without Enter."""
+    """While watching, single keys give a hint, the solution, another verdict or the end."""
     process, terminal = watch_in_a_terminal(lessons)
     offer = "press h for a hint, s for the solution, r to judge it again, or q to quit."
     assert offer in " ".join(seen_until(terminal, "quit.\r\n").split())
@@ -312,7 +312,7 @@ def test_watch_in_terminal_offers_keys(lessons: Path) -> None:
 
 
 def test_right_answer_in_terminal_offers_next_lesson(lessons: Path) -> None:
-    """It says what was learned; `n` shows the next lesson, and the process ends with 0."""
+    """A right answer shows a summary; `n` then opens the next lesson, and the exit code is 0."""
     first = next((lessons / "made").glob("*.md"))
     second = first.read_text().replace("exercises: [double]\n", "").replace("Text.", "The second.")
     (lessons / "made" / "0002-second.md").write_text(second)
@@ -338,7 +338,7 @@ def test_right_answer_in_terminal_offers_next_lesson(lessons: Path) -> None:
     ("number", "expected"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 143)]
 )
 def test_signal_restores_line_mode_of_terminal(number: int, expected: int, lessons: Path) -> None:
-    """Ctrl-C is such a signal: it ends the wait, and what runs; it says how to go on."""
+    """A signal restores the terminal's line mode, ends the run, and says how to resume."""
     process, terminal = watch_in_a_terminal(lessons)
     seen_until(terminal, "quit.")
     assert not termios.tcgetattr(terminal)[3] & termios.ICANON
@@ -355,7 +355,7 @@ def test_signal_restores_line_mode_of_terminal(number: int, expected: int, lesso
 
 
 def test_ctrl_c_during_judging_says_how_to_resume(lessons: Path) -> None:
-    """In its last line, and nothing of the answer goes on."""
+    """Ctrl-C while an answer is judged ends it and says how to resume."""
     learn(lessons, "made/double")
     learner_file().write_text(ENDLESS)
     words = command(lessons, "--exercise", "made/double")
@@ -377,7 +377,7 @@ def test_ctrl_c_during_judging_says_how_to_resume(lessons: Path) -> None:
 
 
 def test_ctrl_c_ends_endless_answer(lessons: Path) -> None:
-    """Nothing stays behind: neither the answer, nor a terminal without its keys."""
+    """Ctrl-C ends an endless answer and restores the terminal."""
     process, terminal = watch_in_a_terminal(lessons)
     seen_until(terminal, "quit.")
     text = SOLVED.partition("# Judged")[0]

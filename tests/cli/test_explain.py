@@ -1,4 +1,4 @@
-"""`tpustarter explain` and `tpustarter run` as they are typed."""
+"""Tests of `tpustarter explain` and `tpustarter run` as commands."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def typed(
 
 
 def test_log_is_explained_with_line_and_fix(tmp_path: Path) -> None:
-    """From a file and from a pipe; nothing is wider than the screen but what is copied."""
+    """A log from a file or a pipe is explained with its line and a fix."""
     log = tmp_path / "train.log"
     log.write_text(HELD)
     done = typed("explain", log)
@@ -67,7 +67,7 @@ def test_log_is_explained_with_line_and_fix(tmp_path: Path) -> None:
     ],
 )
 def test_check_without_verdict_names_command_for_log(ids: tuple[str, ...], expected: str) -> None:
-    """The command is true: the log is there, and holds what the check wrote."""
+    """A check without a verdict names a command for its log, which exists."""
     drive = (SUPPORT / "drive.py", SAMPLES, "/", "-", "-", "check", *ids)
     done = copies.run([sys.executable, *map(str, drive)])
     command = done.stderr.splitlines()[-1].partition("tpustarter ")[2]
@@ -79,7 +79,7 @@ def test_check_without_verdict_names_command_for_log(ids: tuple[str, ...], expec
 
 @pytest.mark.parametrize("name", ["passes", "fails"])
 def test_check_with_verdict_names_no_log_command(name: str) -> None:
-    """What it found stands in the report."""
+    """A check with a verdict names no command for its log, because the report has its findings."""
     drive = (SUPPORT / "drive.py", SAMPLES, "/", "-", "-", "check", f"host.{name}")
     done = copies.run([sys.executable, *map(str, drive)])
 
@@ -87,7 +87,7 @@ def test_check_with_verdict_names_no_log_command(name: str) -> None:
 
 
 def test_path_is_shortened_and_quoted_for_shell(monkeypatch: pytest.MonkeyPatch) -> None:
-    """With the home's short name where that is whole, and quotes where they are needed."""
+    """The home folder is shortened to `~` in a path, and a path with spaces is quoted."""
     monkeypatch.setenv("HOME", "/home/me")
 
     assert "tpustarter explain ~/a.log" == format_explain_command([Path("/home/me/a.log")])
@@ -99,7 +99,7 @@ def test_path_is_shortened_and_quoted_for_shell(monkeypatch: pytest.MonkeyPatch)
 
 
 def test_process_named_by_log_alone_is_not_ended() -> None:
-    """Its number may belong to another machine, so no command ends it."""
+    """A process that only the log names isn't ended, because it may be on another machine."""
     shown = typed("explain", log=HELD).stdout.decode()
 
     assert "Another process holds the TPU" in shown
@@ -107,7 +107,7 @@ def test_process_named_by_log_alone_is_not_ended() -> None:
 
 
 def test_environment_of_uv_gets_working_command(tmp_path: Path) -> None:
-    """It has no pip of its own."""
+    """An environment made by uv gets a `uv pip` command, because it has no pip."""
     python = make_python(tmp_path / ".venv")
     log = (
         f"{tmp_path}/.venv/lib/python3.12/site-packages/jax/a.py:3: UserWarning: slow\n"
@@ -123,7 +123,7 @@ def test_environment_of_uv_gets_working_command(tmp_path: Path) -> None:
 
 
 def test_json_holds_same_matches_and_sources() -> None:
-    """With every match, its role and its sources."""
+    """The JSON document holds every match, its role and its sources."""
     done = typed("explain", "--json", log=HELD)
     document = json.loads(done.stdout)
     jsonschema.validate(document, SCHEMA)
@@ -135,7 +135,7 @@ def test_json_holds_same_matches_and_sources() -> None:
 
 @pytest.mark.parametrize("log", ["", "step 1 loss 0.5\n", b"\0\xff\xfe" * 999])
 def test_unknown_log_gets_next_things_to_collect(log: str | bytes) -> None:
-    """With what to collect next."""
+    """An unknown log ends with a list of what to collect next."""
     done = typed("explain", log=log)
     document = json.loads(typed("explain", "--json", log=log).stdout)
     jsonschema.validate(document, SCHEMA)
@@ -146,7 +146,7 @@ def test_unknown_log_gets_next_things_to_collect(log: str | bytes) -> None:
 
 
 def test_secrets_and_escape_sequences_are_removed() -> None:
-    """A log may hold anything."""
+    """Secrets and escape sequences in a log are removed."""
     secrets = [f"ghp_{letter * 36}" for letter in "ab"]
     error = HELD.splitlines()[1]
     log = f"\x1b]0;title\x07token {secrets[0]} \x1b[31m{error} \x9b2J {secrets[1]}\n"
@@ -158,7 +158,7 @@ def test_secrets_and_escape_sequences_are_removed() -> None:
 
 
 def test_logs_of_workers_name_the_first(tmp_path: Path) -> None:
-    """As several files, and as one in which the launcher has marked the lines."""
+    """Among the workers' logs, the first failure is named, in several files or in one."""
     logs = sorted((TESTS / "samples" / "worker_logs" / "key-error").glob("*.log"))
     done = typed("explain", *logs)
     assert (0, b"") == (done.returncode, done.stderr)
@@ -184,14 +184,14 @@ def test_logs_of_workers_name_the_first(tmp_path: Path) -> None:
     ],
 )
 def test_workers_logs_that_cannot_be_read(arguments: tuple[str, ...], expected: str) -> None:
-    """One that is missing would be the one that matters."""
+    """If a worker's log can't be read, an error names it."""
     done = typed("explain", *arguments)
     assert (2, b"") == (done.returncode, done.stdout)
     assert expected in done.stderr.decode()
 
 
 def test_successful_command_output_is_unchanged() -> None:
-    """Nothing is added to what it says."""
+    """The output of a successful command is unchanged."""
     done = typed(
         "run", "--", "sh", "-c", f"printf '%s' \"{'in use by process with pid 1'}\"; echo e >&2"
     )
@@ -204,7 +204,7 @@ def test_successful_command_output_is_unchanged() -> None:
 
 
 def test_failed_command_is_explained_on_stderr() -> None:
-    """Its own output and its exit code stay as they are."""
+    """A failed command is explained on stderr, and its output and exit code stay the same."""
     done = typed("run", "--", sys.executable, "-c", f"print({HELD!r}, end=''); raise SystemExit(9)")
 
     assert (9, HELD.encode()) == (done.returncode, done.stdout)
@@ -221,7 +221,7 @@ def test_failed_command_is_explained_on_stderr() -> None:
     ids=["itself", "in a shell"],
 )
 def test_signal_is_explained_from_shell_or_process(command: tuple[str, ...]) -> None:
-    """A shell says 137 where the command itself is told to have been killed."""
+    """A signal is explained both from a shell's 137 and from the process itself."""
     done = typed("run", "--", *command)
 
     assert 137 == done.returncode
@@ -230,7 +230,7 @@ def test_signal_is_explained_from_shell_or_process(command: tuple[str, ...]) -> 
 
 
 def test_forwarded_signal_is_not_explained() -> None:
-    """Whoever ended `tpustarter run` knows why its command ended."""
+    """A signal that `tpustarter run` forwards is not explained."""
     ready = "import time; print('ready', flush=True); time.sleep(600)  # until it is ended"
     with subprocess.Popen(
         [*TPUSTARTER, "run", "--", sys.executable, "-c", ready],
@@ -247,7 +247,7 @@ def test_forwarded_signal_is_not_explained() -> None:
 
 
 def test_unstartable_command_exits_as_in_shell(tmp_path: Path) -> None:
-    """127 and 126."""
+    """A command that can't be started exits with 127 or 126, as in a shell."""
     plain = tmp_path / "plain"
     plain.write_text("no program")
 
@@ -257,7 +257,7 @@ def test_unstartable_command_exits_as_in_shell(tmp_path: Path) -> None:
 
 
 def test_pasted_error_in_terminal_is_explained() -> None:
-    """It says how to end what is pasted, and explains it."""
+    """The terminal explains how to end a pasted error, and then explains the error."""
     with terminal("explain", drive="drive_cli.py") as tty:
         tty.until(lambda text: "and then Ctrl-D" in text)
         assert b"| tpustarter explain" in tty.written
@@ -269,7 +269,7 @@ def test_pasted_error_in_terminal_is_explained() -> None:
 
 
 def test_ctrl_c_before_paste_exits_130() -> None:
-    """As any other command: with 130, and no traceback."""
+    """Ctrl-C before the paste exits with 130 and no traceback."""
     with terminal("explain", "-", drive="drive_cli.py") as tty:
         tty.until(lambda text: "tpustarter explain" in text)
         tty.until_asleep()
@@ -280,7 +280,7 @@ def test_ctrl_c_before_paste_exits_130() -> None:
 
 
 def test_run_names_line_of_program_mistake(tmp_path: Path) -> None:
-    """As `explain` does with the same output."""
+    """`run` names the line of a program's mistake, as `explain` does."""
     program = tmp_path / "train.py"
     program.write_text("config = {}\nconfig['lr']\n")
     done = typed("run", "--", sys.executable, str(program))
@@ -299,7 +299,7 @@ def test_run_names_line_of_program_mistake(tmp_path: Path) -> None:
     ],
 )
 def test_missing_or_wrong_log_path_gets_command(tmp_path: Path, name: str, hint: str) -> None:
-    """A slip of the finger, a file that is not there, and a folder."""
+    """A missing or wrong path gets a command that helps."""
     (tmp_path / "train.log").write_text(HELD)
     done = typed("explain", tmp_path / name)
 
@@ -309,7 +309,7 @@ def test_missing_or_wrong_log_path_gets_command(tmp_path: Path, name: str, hint:
 
 
 def test_forbidden_log_gets_command_with_sudo() -> None:
-    """The command is shown, and not run."""
+    """A log without read permission gets a sudo command, which is not run."""
     error = PermissionError(13, "Permission denied")
     hint = explain_command._unreadable("/var/log/a b", error).hint
 

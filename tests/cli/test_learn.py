@@ -67,7 +67,7 @@ def make_two(folder: Path, first: str, second: str = "") -> Path:
 
 
 def test_path_and_lesson_name_the_setup_they_need(tmp_path: Path) -> None:
-    """With the command; a lesson that can run names none."""
+    """A path and a lesson name the command for a missing setup; other lessons name none."""
     folder = make_two(tmp_path, fence("print(1)", "1"))
     without = learn("made/sample", lessons=folder).stdout
     make_lesson(folder, fence("print(1)", "1"), needs='{torch_xla: "2.9"}')
@@ -111,7 +111,7 @@ def test_every_lesson_prints_as_plain_text() -> None:
 
 
 def test_long_lesson_opens_in_pager() -> None:
-    """As `git log` does; code is bold where the pager may show it, and a pipe gets all of it."""
+    """A long lesson opens in a pager, as with `git log`; a pipe gets all of it as text."""
     lesson = "jax/jit-and-recompilation"
     env = {"TERM": "xterm", "NO_COLOR": "", "PAGER": "sed s/^/page:/", "COLUMNS": "80"}
     paged = on_a_terminal("learn", lesson, env=env)
@@ -145,7 +145,7 @@ def test_lesson_and_list_mark_completed_parts(tmp_path: Path) -> None:
 
 
 def test_list_shows_path_by_stages_then_rest() -> None:
-    """It fits 24 lines; a path that is named is followed; a track is listed by its name."""
+    """The list fits 24 lines and follows the user's path; a track is listed by name."""
     folded, everything = learn().stdout, learn("-v").stdout
     ids = [lesson.id for lesson in content.read_lessons()]
 
@@ -169,7 +169,7 @@ def test_list_shows_path_by_stages_then_rest() -> None:
 
 
 def test_long_id_keeps_titles_aligned() -> None:
-    """The title stands below such an id; of each list all begin in one column."""
+    """A long id is on a line of its own, so that titles stay aligned."""
     rows = learn("-v").stdout.splitlines()
     longest = max((lesson.id for lesson in content.read_lessons()), key=len)
     place = next(number for number, row in enumerate(rows) if row.endswith(f" {longest}"))
@@ -185,7 +185,7 @@ def test_long_id_keeps_titles_aligned() -> None:
 
 
 def test_short_id_selects_lesson_of_path() -> None:
-    """Two lessons end so; the other one is named on stderr."""
+    """A short id selects the lesson of the path; others with that ending are named on stderr."""
     done = learn("precision")
 
     assert done.stdout.startswith("Lesson jax/precision, ")
@@ -193,7 +193,7 @@ def test_short_id_selects_lesson_of_path() -> None:
 
 
 def test_run_ends_with_progress_and_next_lesson(tmp_path: Path) -> None:
-    """Where all passed: the next lesson of the path, with its minutes and the command."""
+    """After all blocks passed, the path's next lesson is shown with its minutes and command."""
     folder = make_two(tmp_path, fence("print(1)", "1"))
     done = learn("made/sample", "--run", lessons=folder)
 
@@ -205,7 +205,7 @@ def test_run_ends_with_progress_and_next_lesson(tmp_path: Path) -> None:
 
 
 def test_run_leaves_task_and_question_open(tmp_path: Path) -> None:
-    """A run answers nothing for the learner; the list says so, and the path goes on."""
+    """A run leaves tasks and questions open, and the path continues."""
     folder = make_two(tmp_path, fence("print(1)") + TASK_AND_QUESTION)
     started = "python3 -m uv run tpustarter"
     done = learn("made/sample", "--run", lessons=folder, TPUSTARTER_COMMAND=started)
@@ -285,7 +285,7 @@ def test_exit_codes_are_those_of_check(
 def test_invalid_request_has_reason_and_exit_code(
     arguments: tuple[str, ...], code: int, said: str, tmp_path: Path
 ) -> None:
-    """Each way out has its exit code and a sentence; with --json stdout stays JSON."""
+    """Each invalid request has a reason and an exit code; with --json stdout stays JSON."""
     folder = make_two(tmp_path, fence("print(1)", "1"))
     done = learn(*arguments, lessons=folder)
 
@@ -296,7 +296,7 @@ def test_invalid_request_has_reason_and_exit_code(
 
 
 def test_deviceless_block_of_jax_lesson_passes(tmp_path: Path) -> None:
-    """It claims nothing about one: all passed, and no device was tested."""
+    """A block of a JAX lesson without a device passes, and no device is reported as tested."""
     folder = make_two(tmp_path, "")
     make_lesson(folder, fence("print(1)", "1"), needs="{framework: jax}")
     done = learn("made/sample", "--run", "--python", sys.executable, lessons=folder)
@@ -306,7 +306,7 @@ def test_deviceless_block_of_jax_lesson_passes(tmp_path: Path) -> None:
 
 
 def test_lesson_for_8_devices_refuses_fewer(tmp_path: Path) -> None:
-    """Its blocks would break one by one; the command that gives it as many is named instead."""
+    """A lesson for 8 devices refuses fewer and names the command that provides them."""
     folder = make_two(tmp_path, "")
     make_lesson(folder, fence("print(1)", "1"), needs="{framework: jax, devices: 8}")
     run = ["made/sample", "--run", "--python", sys.executable]
@@ -364,7 +364,7 @@ def test_search_json_follows_schema(text: str, code: int, first: str | None) -> 
 
 
 def test_lesson_json_has_its_markdown() -> None:
-    """Only where one lesson is named, because all of them are 1.7 MB."""
+    """The JSON has the Markdown only if one lesson is named, because all are 1.7 MB."""
     document = json.loads(learn("precision", "--json").stdout)
     jsonschema.Draft202012Validator(shipped.SCHEMA).validate(document)
 
@@ -373,7 +373,7 @@ def test_lesson_json_has_its_markdown() -> None:
 
 
 def test_search_shows_glossary_entry_before_lessons() -> None:
-    """Once, and the command below still leads to a lesson."""
+    """A glossary entry is shown once, before the lessons."""
     said = learn("--search", "what is a mesh").stdout
 
     first = said.partition("\n\n")[2]  # below what else was looked for
@@ -400,7 +400,7 @@ def test_json_describes_lessons_and_export_holds_progress() -> None:
 
 
 def test_exported_progress_is_merged(tmp_path: Path) -> None:
-    """Both what was done there and what was done here is done, however often it is read."""
+    """Exported progress is merged with that of this machine, however often it is read."""
     there = {"TPUSTARTER_HOME": str(tmp_path / "there")}
     folder = make_two(tmp_path / "lessons", fence("print(1)", "1"))
     learn("made/other", "--run", lessons=folder, **there)
@@ -443,7 +443,7 @@ def test_lessons_are_readable_without_state_folder(tmp_path: Path) -> None:
 def test_lesson_prints_without_its_glossary(
     break_it: Callable[[Path], object], tmp_path: Path
 ) -> None:
-    """Meanings of words are an extra."""
+    """A lesson prints even if its glossary can't be read."""
     folder = make_two(tmp_path, "A [word](../glossary.md#word).\n")
     (folder / "glossary.md").write_text("# Glossary\n\n## word\n\nMeaning.\n")
     assert "* word: Meaning." in learn("made/sample", lessons=folder).stdout
@@ -459,7 +459,7 @@ def test_lesson_prints_without_its_glossary(
 
 @pytest.mark.parametrize(("streams", "code"), [("<&- 2>&-", 0), ("<&- >&- 2>&-", 74)])
 def test_run_works_with_closed_streams(streams: str, code: int, tmp_path: Path) -> None:
-    """As started by something without a terminal: pipes of the run do not take their numbers."""
+    """A run works with closed standard streams."""
     folder = make_two(tmp_path, fence("print(1)", "1"))
     words = command("made/sample", "--run", lessons=folder)
     script = f'exec "$@" {streams}'
@@ -528,7 +528,7 @@ def test_kill_during_run_keeps_earlier_blocks(tmp_path: Path) -> None:
 
 
 def test_notebook_is_not_overwritten_unless_requested(tmp_path: Path) -> None:
-    """A notebook that was worked in is not lost for one command."""
+    """A notebook isn't overwritten unless the user requests it."""
     file = tmp_path / "precision.ipynb"
     file.write_text("my own work")
     refused = learn("jax/precision", "--notebook", str(file))

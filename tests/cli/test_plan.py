@@ -1,4 +1,4 @@
-"""`tpustarter plan` as it is typed: text of 80 columns, JSON by its schema, and exit codes."""
+"""Tests of `tpustarter plan` as a command: 80 columns, JSON by its schema, exit codes."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def planned(folder: Path, name: str, *options: str) -> Result:
 
 @pytest.mark.parametrize("name", TEXTS)
 def test_text_is_golden(name: str, tmp_path: Path, pytestconfig: pytest.Config) -> None:
-    """No wider than 80 columns."""
+    """The text is the golden one, within 80 columns."""
     model, options = TEXTS[name]
     done = planned(tmp_path, model, *options)
     golden = GOLDEN / f"{name}.txt"
@@ -57,7 +57,7 @@ def test_text_is_golden(name: str, tmp_path: Path, pytestconfig: pytest.Config) 
 @pytest.mark.parametrize("name", CONFIGS)
 @pytest.mark.parametrize("options", [[], ["--serve"]])
 def test_json_follows_schema(name: str, options: list[str], tmp_path: Path) -> None:
-    """With the exit code of the process, and the figures of the text."""
+    """The JSON document has the exit code of the process and the same figures as the text."""
     done = planned(tmp_path, name, "--json", *options)
     document: dict[str, Any] = json.loads(done.stdout)
     jsonschema.Draft202012Validator(SCHEMA).validate(document)
@@ -70,7 +70,7 @@ def test_json_follows_schema(name: str, options: list[str], tmp_path: Path) -> N
 
 
 def test_rehearsal_is_compared(tmp_path: Path) -> None:
-    """For the TPUs that it was for, in text and in JSON."""
+    """A rehearsal is compared for its TPUs, in text and in JSON."""
     memory = {"arguments": 6 * 2**30}
     result = {"program": "step", "tpu": "v5e-16", "hbm_bytes": 14 * 2**30, "memory": memory}
     file = tmp_path / "rehearsal.json"
@@ -92,7 +92,7 @@ def test_rehearsal_is_compared(tmp_path: Path) -> None:
     "text", ["", "[]", "{", '{"schema": "tpustarter.rehearsal/1"}', "[" * 9000]
 )
 def test_other_file_is_no_rehearsal(text: str, tmp_path: Path) -> None:
-    """One error, with the command that makes one."""
+    """A file that is no rehearsal is one error with the command that makes one."""
     file = tmp_path / "rehearsal.json"
     file.write_text(text)
     done = planned(tmp_path, "Llama 3.1 8B", "--rehearsal", str(file))
@@ -111,7 +111,7 @@ def test_other_file_is_no_rehearsal(text: str, tmp_path: Path) -> None:
     ],
 )
 def test_impossible_options_are_errors(options: list[str], words: str, tmp_path: Path) -> None:
-    """Also as JSON."""
+    """Impossible options are errors, also as JSON."""
     done = planned(tmp_path, "Llama 3.1 8B", *options, "--json")
     document = json.loads(done.stdout)
     jsonschema.Draft202012Validator(SCHEMA).validate(document)
@@ -125,7 +125,7 @@ SHOWN = re.compile(r"```sh\ntpustarter plan qwen3-8b ([^\n]+)\n```\n\n```text\n(
 
 
 def test_lesson_shows_what_is_printed(tmp_path: Path) -> None:
-    """Each line of its outputs, for the file that it has its readers write."""
+    """The lesson shows exactly the printed output for the file that its readers write."""
     text = LESSON.read_text(encoding="utf-8")
     config = re.search(r"```json\n(.+?)```", text, re.DOTALL)
     assert config
@@ -142,7 +142,7 @@ def test_lesson_shows_what_is_printed(tmp_path: Path) -> None:
     not REFERENCE.is_file(), reason="The pages of the repository are in the checkout only."
 )
 def test_reference_shows_what_is_printed() -> None:
-    """The rows of its sample, which are those of a golden text."""
+    """The reference page shows the rows of a golden text."""
     rows = re.findall(r"^(?:GiB|v5e-4|v6e-1) +\S+ .+$", REFERENCE.read_text(), re.MULTILINE)
     golden = (GOLDEN / "plan-llama-serve.txt").read_text(encoding="utf-8").splitlines()
 

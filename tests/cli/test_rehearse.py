@@ -84,7 +84,7 @@ def pythons(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
 def test_each_invalid_compiler_gets_own_error(
     name: str, code: int, said: tuple[str, ...], pythons: dict[str, str]
 ) -> None:
-    """Each says what was found there, and names `--compiler`, which is what was given."""
+    """Each invalid compiler has an error of its own, which names `--compiler`."""
     done = drive("jax.compiles", "--tpu", "v5e-8", "--compiler", pythons[name])
 
     assert code == done.returncode, done.stderr
@@ -131,12 +131,12 @@ def test_each_outcome_has_its_exit_code(
     ("typed", "seconds"), [("0.42s", 0.42), ("420ms", 0.42), ("7us", 7e-6), ("2", 2), ("2min", 120)]
 )
 def test_time_is_read_in_its_unit(typed: str, seconds: float) -> None:
-    """Without a unit it is in seconds."""
+    """A time is read in its unit, or in seconds without one."""
     assert seconds == pytest.approx(Seconds().convert(typed, None, None))
 
 
 def test_plot_is_written_beside_report(stub: str, tmp_path: Path) -> None:
-    """It is a file of its own, also where no program has a bound."""
+    """The plot is a separate file, even if no program has a bound."""
     plot = tmp_path / "roofline.svg"
     arguments = ("jax.compiles", "--tpu", "v5e-8", "--measured", "1ms", "--plot", str(plot))
     done = drive(*arguments, "--compiler", stub)
@@ -146,7 +146,7 @@ def test_plot_is_written_beside_report(stub: str, tmp_path: Path) -> None:
 
 
 def test_bare_command_shows_options_and_compiles_nothing(tmp_path: Path) -> None:
-    """Examples, and the functions of the files here; no process is started, no code is run."""
+    """The bare command shows examples and the functions of the files here, and runs nothing."""
     (tmp_path / "train.py").write_text(
         "import jax\nopen('ran', 'w')\n@jax.jit\ndef step(x, y):\n    return x @ y\n"
     )
@@ -163,7 +163,7 @@ def test_bare_command_shows_options_and_compiles_nothing(tmp_path: Path) -> None
 
 @pytest.mark.parametrize("arguments", [("--tpu", "v6e-8"), ("--fresh",), ("--json",)])
 def test_options_alone_compile_nothing(arguments: tuple[str, ...]) -> None:
-    """The whole suite is asked for by name; the error says how."""
+    """Options without a name compile nothing, and the error explains how to name the suite."""
     done = drive(*arguments)
 
     assert 2 == done.returncode
@@ -237,7 +237,7 @@ def test_concurrent_rehearsals_get_same_answers(stub: str) -> None:
 
 
 def test_pipe_gets_no_line_for_started_compilation(stub: str) -> None:
-    """Only what takes half a minute is worth a line where no line can be overwritten."""
+    """A pipe gets a line only for a compilation that takes half a minute."""
     run = drive("jax.hangs", "--tpu", "v5e-8", "--timeout", "2", "--fresh", "--compiler", stub)
 
     assert 3 == run.returncode
@@ -247,7 +247,7 @@ def test_pipe_gets_no_line_for_started_compilation(stub: str) -> None:
 def test_progress_line_is_erased_before_other_output(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """A warning, what a file prints and the error that ends it all begin a line of their own."""
+    """The progress line is erased before any other output."""
 
     def events() -> Iterator[object]:
         yield CompileProgress("your code", "a TPU", 5.0)

@@ -1,4 +1,4 @@
-"""`tpustarter report` as it is typed."""
+"""Tests of `tpustarter report` as a command."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def typed(*arguments: str, folder: Path) -> subprocess.CompletedProcess[str]:
 
 
 def test_without_terminal_or_yes_writes_nothing(tmp_path: Path, python: str) -> None:
-    """The text is on stdout, what was replaced and what to do on stderr."""
+    """Without a terminal or `--yes`, the text is on stdout, and no file is written."""
     out = tmp_path / "out"
     out.mkdir()
     done = typed("--python", python, "--no-ask", folder=out)
@@ -46,7 +46,7 @@ def test_without_terminal_or_yes_writes_nothing(tmp_path: Path, python: str) -> 
 
 
 def test_yes_writes_files_and_shown_text(tmp_path: Path, python: str) -> None:
-    """In the form that was asked for."""
+    """With `--yes`, the files are written in the requested form, and the text is shown."""
     out = tmp_path / "out"
     done = typed(
         "--python", python, "--yes", "--for", "cloud-tpu", "--out", str(out), folder=tmp_path
@@ -66,7 +66,7 @@ def test_yes_writes_files_and_shown_text(tmp_path: Path, python: str) -> None:
 def test_terminal_asks_before_writing(
     answer: str, written: bool, tmp_path: Path, python: str
 ) -> None:
-    """The question comes after the text, and a no writes nothing."""
+    """On a terminal the question comes after the text, and a no writes nothing."""
     out = tmp_path / "out"
     words = ("report", "--python", python, "--no-ask", "--out", str(out))
     with terminal(*words, drive="drive_cli.py", lines=100) as screen:
@@ -82,7 +82,7 @@ def test_terminal_asks_before_writing(
 
 
 def test_json_prints_document_and_writes_nothing(tmp_path: Path, python: str) -> None:
-    """With what the frameworks said."""
+    """The JSON document includes the output of the frameworks, and no file is written."""
     out = tmp_path / "out"
     out.mkdir()
     done = typed("--python", python, "--json", folder=out)
@@ -103,7 +103,7 @@ REFUSED = {
 
 @pytest.mark.parametrize("name", REFUSED)
 def test_invalid_options_are_refused_before_any_question(name: str, tmp_path: Path) -> None:
-    """As text and as JSON."""
+    """Invalid options are refused before any question, as text and as JSON."""
     arguments, what = REFUSED[name]
     done = typed(*arguments, folder=tmp_path)
     as_json = json.loads(typed(*arguments, "--json", folder=tmp_path).stdout)
@@ -114,7 +114,7 @@ def test_invalid_options_are_refused_before_any_question(name: str, tmp_path: Pa
 
 
 def test_log_is_searched_and_cause_comes_first(tmp_path: Path, python: str) -> None:
-    """The line is quoted without the names in it."""
+    """A log is searched, the cause comes first, and names are removed from its line."""
     (tmp_path / "train.log").write_text(
         "/home/zq7/train.py: RuntimeError: Unable to initialize backend 'tpu': ABORTED: The TPU is "
         "already in use by process with pid 4242. Not attempting to load libtpu.so in this "
@@ -128,7 +128,7 @@ def test_log_is_searched_and_cause_comes_first(tmp_path: Path, python: str) -> N
 
 
 def test_report_works_without_python(tmp_path: Path) -> None:
-    """The machine is told all the same."""
+    """Without a Python, the report still describes the machine."""
     env = {**os.environ, "PATH": str(tmp_path)}
     done = subprocess.run(
         [*TPUSTARTER, "--json"],
@@ -150,7 +150,7 @@ GOOD, HANGS = str(SAMPLES / "good"), str(SAMPLES / "hangs")
 
 
 def test_opened_report_shows_differences_and_writes_nothing(tmp_path: Path) -> None:
-    """What is different today stands above it; nothing is asked and nothing is written."""
+    """An opened report begins with today's differences, and no file is written."""
     done = typed("--open", HANGS, folder=tmp_path)
     document = json.loads(typed("--open", HANGS, "--json", folder=tmp_path).stdout)
 
@@ -166,7 +166,7 @@ def test_opened_report_shows_differences_and_writes_nothing(tmp_path: Path) -> N
 def test_compared_reports_exit_0_despite_differences(
     tmp_path: Path,
 ) -> None:
-    """As with `check --compare`."""
+    """Reports that differ are compared with exit code 0, as with `check --compare`."""
     differ = typed("--compare", GOOD, HANGS, folder=tmp_path)
     same = typed("--compare", GOOD, GOOD, folder=tmp_path)
     document = json.loads(typed("--compare", GOOD, HANGS, "--json", folder=tmp_path).stdout)
@@ -197,7 +197,7 @@ UNREADABLE = {
 
 @pytest.mark.parametrize("name", UNREADABLE)
 def test_unreadable_report_is_single_error(name: str, tmp_path: Path) -> None:
-    """As text, and as JSON of the document that was asked for."""
+    """An unreadable report is a single error, as text or as the requested JSON document."""
     arguments, code, what = UNREADABLE[name]
     done = typed(*arguments, folder=tmp_path)
     as_json = json.loads(typed(*arguments, "--json", folder=tmp_path).stdout)

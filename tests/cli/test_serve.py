@@ -1,4 +1,4 @@
-"""`tpustarter serve` as it is typed: its help, and what it says where its package is missing."""
+"""Tests of `tpustarter serve` as a command: its help, and the error without its package."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ BY_UV = {"UV_RUN_RECURSION_DEPTH": "1", "VIRTUAL_ENV": sys.prefix}
 def test_missing_package_error_names_install_command(
     environ: dict[str, str], hint: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """By how the program was started, whatever a wrapper calls it."""
+    """The install command depends on how the program was started, even through a wrapper."""
     absent = "raise ModuleNotFoundError('gone', name='textual_serve')\n"
     (tmp_path / "textual_serve.py").write_text(absent)
     for name, value in environ.items():

@@ -60,7 +60,7 @@ def states(machine: host.Machine) -> list[str]:
 
 
 def test_plan_is_shown_and_nothing_runs(machine: host.Machine) -> None:
-    """Reasons, changes, needs and commands, in 80 columns; the last line is the next command."""
+    """The plan is shown in 80 columns and nothing runs; the last line is the next command."""
     done, dry = setup(machine), setup(machine, "--yes", "--dry-run")
 
     assert 0 == done.returncode == dry.returncode
@@ -95,7 +95,7 @@ def test_partial_plan_names_command_for_other_steps(machine: host.Machine) -> No
 
 
 def test_yes_runs_steps_live_and_names_next(machine: host.Machine) -> None:
-    """Each step and its output is told; the environment is ready."""
+    """With `--yes` each step and its output are shown live, and the next command is named."""
     done = setup(machine, "jax", "--yes")
 
     assert (0, "") == (done.returncode, done.stderr)
@@ -107,7 +107,7 @@ def test_yes_runs_steps_live_and_names_next(machine: host.Machine) -> None:
 
 
 def test_failed_step_exits_1_with_output_and_log(machine: host.Machine) -> None:
-    """What the tool said last, what to do, where the log is, and one line why on stderr."""
+    """A failed step shows the tool's last output, a hint, the log and one line on stderr."""
     behave(tools_of(machine), pip={"say": "\x1b[31mNo space left on device\n", "code": 1})
     done = setup(machine, "--yes")
 
@@ -181,14 +181,14 @@ def test_undo_previews_and_refuses_foreign_files(machine: host.Machine) -> None:
 def test_impossible_request_has_reason_and_exit_code(
     arguments: list[str], code: int, said: str, machine: host.Machine
 ) -> None:
-    """A profile nobody has, a folder nobody can make, nothing to undo."""
+    """An impossible request, such as an unknown profile, has a reason and an exit code."""
     done = setup(machine, *arguments)
 
     assert (code, True) == (done.returncode, said in done.stderr), done.stderr
 
 
 def test_shown_commands_can_be_pasted(machine: host.Machine) -> None:
-    """Home is `~`, never within quotes, and the rest is quoted where a shell needs it."""
+    """Shown commands can be pasted: `~` is never quoted, and the rest is quoted as needed."""
     folder = Path(machine.env["HOME"], "my env")
     told = setup(machine, "--folder", str(folder), "--yes").stdout
 
@@ -224,7 +224,7 @@ def test_real_environment_is_made_proved_and_undone(
 def test_blocked_plan_says_so_and_explains_placeholders(
     machine: host.Machine,
 ) -> None:
-    """There is no apt here; a reader who sees BUCKET in a line learns what it is."""
+    """A blocked plan says so, and explains placeholders such as BUCKET."""
     done = setup(machine, "gcs")
 
     assert (0, "") == (done.returncode, done.stderr)

@@ -46,7 +46,7 @@ def cloud(monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeCloud]:
 
 @pytest.fixture
 def nobody(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Make every attempt to connect an error, as without credentials."""
+    """Make every attempt to connect fail, as without credentials."""
     monkeypatch.setenv(tpu_client.ENDPOINT, "nowhere")
     for name in ("CLOUDSDK_CORE_PROJECT", "GOOGLE_CLOUD_PROJECT", "CLOUDSDK_CONFIG"):
         monkeypatch.delenv(name, raising=False)
@@ -64,7 +64,7 @@ def problem_of(result: Result) -> Problem:
 
 
 def add_node(cloud: FakeCloud, name: str, state: str, hosts: int = 1) -> None:
-    """Let the service have a node that no request led to."""
+    """Add a node to the service that no request created."""
     path = f"projects/my-project/locations/{ZONE}/nodes/{name}"
     cloud.nodes[path] = tpu_v2.Node(
         name=path,
@@ -95,7 +95,7 @@ def add_node(cloud: FakeCloud, name: str, state: str, hosts: int = 1) -> None:
 def test_dry_run_needs_neither_project_nor_credentials(
     words: tuple[str, ...], command: str
 ) -> None:
-    """It shows the gcloud command, says that nothing was sent, and leaves no entry."""
+    """A dry run shows the gcloud command, sends nothing and leaves no ledger entry."""
     result = run(*words, "--dry-run")
 
     assert 0 == result.exit_code, result.exception
@@ -107,7 +107,7 @@ def test_dry_run_needs_neither_project_nor_credentials(
 
 @pytest.mark.usefixtures("nobody")
 def test_startup_script_survives_shell_quoting(tmp_path: Path) -> None:
-    """Its lines, quotes, backslashes, and what a terminal would obey if it were printed."""
+    """A start-up script survives shell quoting, and can't control the terminal."""
     script = "#!/bin/bash\necho \"it's\" '$HOME' \\n\t`x`\nprintf '\x1b[31m'\n"
     (tmp_path / "boot.sh").write_text(script)
     result = run(*BERT, "--startup-script", str(tmp_path / "boot.sh"), "--dry-run")
@@ -120,7 +120,7 @@ def test_startup_script_survives_shell_quoting(tmp_path: Path) -> None:
 
 
 def test_cached_types_replace_unreachable_google(cloud: FakeCloud) -> None:
-    """Live, and where the network is gone what was read last, with its age."""
+    """If Google can't be reached, the types read last are shown with their age."""
     live = run("types", "--zone", ZONE)
     cloud.faults["ListAcceleratorTypes"] = [Fault(4, "Deadline Exceeded")]
     kept = run("types", "--zone", ZONE)
@@ -158,7 +158,7 @@ def test_ledger_keeps_request_from_create_to_delete(cloud: FakeCloud) -> None:
 
 @pytest.mark.parametrize("words", [BERT, ("delete", "bert")], ids=["create", "delete"])
 def test_without_terminal_or_yes_nothing_is_sent(cloud: FakeCloud, words: tuple[str, ...]) -> None:
-    """What costs money or is lost needs the user's word."""
+    """Without a terminal or `--yes`, nothing that costs money or deletes data is sent."""
     add_node(cloud, "bert" if words[0] == "delete" else "other", "READY")
     result = run(*words)
 
@@ -169,7 +169,7 @@ def test_without_terminal_or_yes_nothing_is_sent(cloud: FakeCloud, words: tuple[
 
 
 def test_leftovers_are_shown_and_deleted(cloud: FakeCloud) -> None:
-    """Only what never becomes a TPU again goes; without any, that is no error."""
+    """Leftovers that can't become TPUs again are shown and deleted; having none is no error."""
     add_node(cloud, "taken", "PREEMPTED")
     add_node(cloud, "mine", "READY")
     cloud.nodes[f"projects/my-project/locations/{ZONE}/nodes/taken"].create_time = cloud.clock.now()
@@ -194,7 +194,7 @@ def test_leftovers_are_shown_and_deleted(cloud: FakeCloud) -> None:
 
 
 def test_refused_leftover_keeps_no_other(cloud: FakeCloud) -> None:
-    """The others are deleted all the same, and the end says that one is left."""
+    """A leftover that Google refuses to delete doesn't keep the others."""
     client = TpuClient("my-project", channel=channel(cloud))
     for name in ("one", "two", "three"):
         add_node(cloud, name, "PREEMPTED")
@@ -211,7 +211,7 @@ def test_refused_leftover_keeps_no_other(cloud: FakeCloud) -> None:
 
 @pytest.mark.parametrize("words", [("list",), ("delete", "--leftovers"), ("delete", "bert")])
 def test_unanswered_request_is_not_somebody_elses(cloud: FakeCloud, words: tuple[str, ...]) -> None:
-    """Its answer was lost, so that this node may well be what was asked for from here."""
+    """A node whose request got no answer isn't taken for somebody else's."""
     add_node(cloud, "bert", "PREEMPTED")
     remember(TpuClient("my-project", channel=channel(cloud)), "bert")
     ledger.update_ledger_entry(ledger.read_ledger()[0], "sent")
@@ -232,7 +232,7 @@ def test_unanswered_request_is_not_somebody_elses(cloud: FakeCloud, words: tuple
     ],
 )
 def test_unreached_zone_leaves_absence_unknown(cloud: FakeCloud, words: tuple[str, ...]) -> None:
-    """A TPU there may be billed, so nothing says that there is none."""
+    """If a zone isn't reached, a TPU there may exist and isn't reported as absent."""
     cloud.unreachable = ["us-west4-a"]
     problem = problem_of(run(*words))
 
@@ -242,7 +242,7 @@ def test_unreached_zone_leaves_absence_unknown(cloud: FakeCloud, words: tuple[st
 
 @pytest.mark.parametrize("words", [("logs", "-f", "bert"), ("stop", "bert")])
 def test_unreached_zone_leaves_job_unknown(cloud: FakeCloud, words: tuple[str, ...]) -> None:
-    """Its TPU may run it, and be billed: nothing says that it is gone, or ends well."""
+    """If a zone isn't reached, a job there isn't reported as ended."""
     cloud.unreachable = [ZONE]
     record = job_records.save_job(replace(RECORD, zone=ZONE, phase="running"))
     JobLog(record.logs[0]).close()
@@ -253,7 +253,7 @@ def test_unreached_zone_leaves_job_unknown(cloud: FakeCloud, words: tuple[str, .
 
 
 def test_list_of_jobs_names_unreached_zone(cloud: FakeCloud) -> None:
-    """Jobs on its TPUs, such as those that another machine started, are not in the list."""
+    """The list of jobs names zones that weren't reached, whose jobs may be missing."""
     cloud.unreachable = ["us-west4-a"]
     done = run("job", "list")
 
@@ -262,7 +262,7 @@ def test_list_of_jobs_names_unreached_zone(cloud: FakeCloud) -> None:
 
 
 def test_unreached_zone_leaves_leftovers_unknown(cloud: FakeCloud) -> None:
-    """It is named, and that no quota is taken up is not said."""
+    """If a zone isn't reached, it is named, and no claim is made that nothing is left over."""
     cloud.unreachable = ["us-west4-a"]
     done = run("delete", "--leftovers", "--yes")
 
@@ -282,7 +282,7 @@ def test_unreached_zone_leaves_leftovers_unknown(cloud: FakeCloud) -> None:
 def test_unsupported_stop_or_start_is_refused_early(
     cloud: FakeCloud, verb: str, state: str, hosts: int, what: str
 ) -> None:
-    """It is said before anything is sent."""
+    """An unsupported stop or start is refused before anything is sent."""
     add_node(cloud, "vm", state, hosts)
     result = run(verb, "vm", "--yes")
 
@@ -302,7 +302,7 @@ def test_stop_and_start_change_node_state(cloud: FakeCloud) -> None:
 
 
 def test_grant_limits_zone_and_type(cloud: FakeCloud) -> None:
-    """Its zones are taken where none is typed, and what it lacks is refused before it is sent."""
+    """A grant sets the default zone, and a type that it lacks is refused before sending."""
     today = datetime.now(timezone.utc).date()
     trc_grant.save_grant(
         Grant((GrantAllowance("v6e", 8, "spot", "us-east5-a"),), date(2026, 11, 1), 3000)
@@ -324,7 +324,7 @@ def test_grant_limits_zone_and_type(cloud: FakeCloud) -> None:
 
 
 def test_yes_pays_for_nothing_unknown(cloud: FakeCloud) -> None:
-    """Nobody knows the chips in use of a zone that Google could not reach; another is no matter."""
+    """`--yes` doesn't pay for a request whose coverage is unknown in an unreached zone."""
     trc_grant.save_grant(Grant((GrantAllowance("v6e", 8, "spot", ZONE),)))
     cloud.unreachable = [ZONE]
     unknown = run(*BERT, "--spot", "--yes", "--no-wait")
@@ -362,7 +362,7 @@ def test_yes_pays_for_nothing_unknown(cloud: FakeCloud) -> None:
 )
 @pytest.mark.usefixtures("cloud")
 def test_invalid_request_is_single_error(words: tuple[str, ...], what: str, hint: str) -> None:
-    """What was found and what was expected, with the next step; exit code 2."""
+    """An invalid request is one error with found, expected, a hint and exit code 2."""
     problem = problem_of(run(*words))
 
     assert what in problem.full_text
@@ -374,7 +374,7 @@ def test_invalid_request_is_single_error(words: tuple[str, ...], what: str, hint
 @pytest.mark.parametrize("kind", [*DAMAGES, "no grant", "no line", "a line that cannot be"])
 @pytest.mark.parametrize("answer", ["noted", "forgotten"])
 def test_unreadable_grant_refuses_create_until_resolved(kind: str, answer: str) -> None:
-    """It is no grant that was never noted; what is to be paid for anyway needs none."""
+    """An unreadable grant blocks `create` until it is replaced or deleted."""
     place, dry = state.prepare_state_path(trc_grant.STATE), (*BERT, "--spot", "--dry-run")
     texts = {
         "no grant": {},
@@ -399,7 +399,7 @@ def test_unreadable_grant_refuses_create_until_resolved(kind: str, answer: str) 
 
 @pytest.mark.parametrize("kind", [*DAMAGES, "no entries", "a row of a later version"])
 def test_unreadable_ledger_refuses_create_until_resolved(kind: str, cloud: FakeCloud) -> None:
-    """It may name a request that is alive; the one that is sent then would be billed as well."""
+    """An unreadable ledger blocks `create`, because it may hold a request that is billed."""
     place = state.prepare_state_path(ledger.STATE)
     rows = {"no entries": {"entries": {}}, "a row of a later version": {"entries": [{"a": 1}]}}
     if kind in rows:
@@ -419,7 +419,7 @@ def test_unreadable_ledger_refuses_create_until_resolved(kind: str, cloud: FakeC
 @pytest.mark.usefixtures("nobody")
 @pytest.mark.parametrize("more", [("--type", "tpu7x-8"), ("--type", "v6e-8", "--flex-start", "4h")])
 def test_compute_engine_command_obeys_grant_too(more: tuple[str, ...]) -> None:
-    """Whoever runs what is shown pays for it."""
+    """The Compute Engine command is also refused outside the grant."""
     trc_grant.save_grant(Grant((GrantAllowance("v5e", 8, "spot", ZONE),)))
     words = ("create", "bert", *more, "--zone", "us-east5-a", "--dry-run")
 
@@ -428,7 +428,7 @@ def test_compute_engine_command_obeys_grant_too(more: tuple[str, ...]) -> None:
 
 
 def test_every_verb_has_help_with_example() -> None:
-    """The verbs are those of the contract."""
+    """Every verb has help with an example."""
     names = (
         "zones types versions create watch list show ssh-config run job stop start delete cost "
         "doctor"
@@ -441,7 +441,7 @@ def test_every_verb_has_help_with_example() -> None:
 
 
 def test_slice_is_drawn_with_worker_states(cloud: FakeCloud) -> None:
-    """The list counts the workers; one TPU shows each with its chips, in signs and words."""
+    """A slice is drawn with the state of each worker and its chips; the list counts them."""
     one = node("llama", workers=4)
     cloud.nodes[one.name] = one
 

@@ -37,7 +37,7 @@ def create(*more: str) -> Result:
     ],
 )
 def test_type_decides_api(more: tuple[str, ...], command: str) -> None:
-    """It is said in one sentence, the other API can be forced, and the command is shown."""
+    """The type decides which API is used, unless one is forced, and the command is shown."""
     result = create(*more)
 
     assert 0 == result.exit_code, result.exception
@@ -68,7 +68,7 @@ def test_type_decides_api(more: tuple[str, ...], command: str) -> None:
     ],
 )
 def test_impossible_request_is_refused_early(more: tuple[str, ...]) -> None:
-    """Another API, a version, several slices, a reservation without a name, no time."""
+    """An impossible request, such as one with several slices, is refused early."""
     result = create(*more)
 
     assert isinstance(result.exception, Problem)
@@ -77,7 +77,7 @@ def test_impossible_request_is_refused_early(more: tuple[str, ...]) -> None:
 
 
 def test_apis_agree_with_table_of_generations() -> None:
-    """Both tables know the same of both APIs, and each row has its sources."""
+    """The tables of APIs and generations agree, and each row has its sources."""
     rows = api_choice.read_generation_apis()
     known = [row for row in GENERATIONS if row.cloud_tpu_api is not None]
 

@@ -42,7 +42,7 @@ def cost(*arguments: str) -> Result:
 
 
 def test_cost_has_figure_source_and_exclusions(cloud: FakeCloud) -> None:
-    """In 80 columns, but for addresses."""
+    """The cost has its figure, source and exclusions, within 80 columns."""
     done = cost()
     text = " ".join(done.stdout.split())
 
@@ -60,7 +60,7 @@ def test_cost_has_figure_source_and_exclusions(cloud: FakeCloud) -> None:
 
 
 def test_json_holds_same_costs(cloud: FakeCloud) -> None:
-    """With a kind for each, and the zones that were not reached."""
+    """The JSON document has each TPU's kind of cost, and the zones that were not reached."""
     cloud.unreachable = ["us-west4-a"]
     document = json.loads(cost("--json").stdout)
     kinds = {row["name"]: row["kind"] for row in document["tpus"]}
@@ -71,7 +71,7 @@ def test_json_holds_same_costs(cloud: FakeCloud) -> None:
 
 
 def test_granted_tpu_costs_nothing(cloud: FakeCloud) -> None:
-    """The grant is the one that `tpustarter trc` keeps."""
+    """A TPU that the stored grant covers costs nothing."""
     first = date.today() - timedelta(days=5)
     trc_grant.save_grant(Grant((GrantAllowance("v6e", 64, "spot", "us-east5-a"),), first, 30))
     kinds = {row["name"]: row["kind"] for row in json.loads(cost("--json").stdout)["tpus"]}
@@ -81,7 +81,7 @@ def test_granted_tpu_costs_nothing(cloud: FakeCloud) -> None:
 
 
 def test_type_has_its_common_name(cloud: FakeCloud) -> None:
-    """What people type, as in the list: not Google's `v5litepod-8`."""
+    """A TPU's type is shown as people type it, not as Google's `v5litepod-8`."""
     for node in cloud.nodes.values():
         node.accelerator_type = "v5litepod-8"
     text, document = cost(), json.loads(cost("--json").stdout)
@@ -92,14 +92,14 @@ def test_type_has_its_common_name(cloud: FakeCloud) -> None:
 
 
 def test_project_without_tpus_is_reported(cloud: FakeCloud) -> None:
-    """And still what is billed besides."""
+    """A project without TPUs is reported as having no chips to bill."""
     cloud.nodes.clear()
 
     assert "Nothing exists that chips could be billed for" in cost().stdout
 
 
 def test_dry_run_sends_nothing(cloud: FakeCloud) -> None:
-    """It shows the two listings of gcloud."""
+    """A dry run shows the gcloud commands of both listings and sends nothing."""
     done = cost("--dry-run")
 
     assert "gcloud compute tpus tpu-vm list --zone=-" in " ".join(done.stdout.split())
@@ -107,7 +107,7 @@ def test_dry_run_sends_nothing(cloud: FakeCloud) -> None:
 
 
 def test_wrong_zone_is_refused_before_sending(cloud: FakeCloud) -> None:
-    """A region is no zone."""
+    """A wrong zone, such as a region, is refused before anything is sent."""
     done = cost("--zone", "us-east5")
 
     assert isinstance(done.exception, Problem)

@@ -47,7 +47,7 @@ def document(*arguments: str, typed: str | None = None) -> dict[str, Any]:
 
 @pytest.mark.parametrize("where", ["file", "stdin", "latin-1"])
 def test_email_is_read_from_file_or_stdin(tmp_path: Path, where: str) -> None:
-    """Its lines are shown, with what is billed all the same, in 80 columns."""
+    """An e-mail is read from a file or stdin, and its lines are shown in 80 columns."""
     file = tmp_path / "mail.txt"
     file.write_text(MAIL)
     typed = MAIL.replace("Dear Jo", "Dear Zo\u00eb").encode("latin-1")
@@ -65,7 +65,7 @@ def test_email_is_read_from_file_or_stdin(tmp_path: Path, where: str) -> None:
 
 @pytest.mark.first_use
 def test_only_grant_of_email_is_kept() -> None:
-    """Neither the project nor the address nor the text."""
+    """Only the grant of the e-mail is stored, not its project, address or text."""
     trc("-", typed=MAIL)
     folder = Path(os.environ["TPUSTARTER_HOME"])
     kept = "".join(file.read_text() for file in folder.rglob("*") if file.is_file())
@@ -76,7 +76,7 @@ def test_only_grant_of_email_is_kept() -> None:
 
 
 def test_grant_is_shown_again_and_days_added() -> None:
-    """Where it is not known when it ends, the options that are missing are named."""
+    """If the end of a grant is unknown, the missing options are named."""
     trc("-", typed=MAIL)
 
     assert "`tpustarter trc` with `--start DAY`" in " ".join(trc().stdout.split())
@@ -86,7 +86,7 @@ def test_grant_is_shown_again_and_days_added() -> None:
 
 
 def test_typed_lines_replace_email() -> None:
-    """They replace what was there."""
+    """Allowances given as options replace those of the e-mail."""
     trc("-", typed=MAIL)
     line = ("--allow", "v6e:16:spot:europe-west4-a")
     grant = document(*line, "--allow", "v2-8:5:on-demand:us-central1-f", "--days", "30")["grant"]
@@ -98,7 +98,7 @@ def test_typed_lines_replace_email() -> None:
 
 
 def test_ended_grant_is_reported() -> None:
-    """What runs is billed then."""
+    """A grant that ended is reported with the date of its end."""
     done = trc("--allow", "v6e:16:spot:us-east1-d", "--start", "2020-01-01", "--days", "30")
 
     assert "It ended on 2020-01-31" in done.stdout
@@ -106,7 +106,7 @@ def test_ended_grant_is_reported() -> None:
 
 
 def test_grant_can_be_forgotten() -> None:
-    """Then there is none to show, and nobody to ask for another."""
+    """A grant can be deleted, and afterwards there is none to show or delete."""
     trc("-", typed=MAIL)
 
     assert "forgotten" in trc("--forget").stdout
@@ -136,7 +136,7 @@ def test_grant_can_be_forgotten() -> None:
     ],
 )
 def test_invalid_grant_is_refused_and_previous_kept(arguments: tuple[str, ...], word: str) -> None:
-    """With one error, and with it as JSON."""
+    """An invalid grant is one error, also as JSON, and the previous grant is kept."""
     trc("-", typed=MAIL)
     before = trc_grant.load_grant()
 
@@ -146,7 +146,7 @@ def test_invalid_grant_is_refused_and_previous_kept(arguments: tuple[str, ...], 
 
 
 def test_terminal_asks_three_questions() -> None:
-    """A whole e-mail is pasted: what is no line is passed over, and what follows goes nowhere."""
+    """On a terminal three questions are asked, and other lines of a pasted e-mail are skipped."""
     with terminal("trc", drive="drive_cli.py", lines=100) as tty:
         tty.until(lambda text: text.rstrip().endswith("A line:"))
         tty.press(MAIL.replace("jo@example.com", "\nexit 3\n"))
@@ -164,7 +164,7 @@ def test_terminal_asks_three_questions() -> None:
 
 
 def test_unread_email_leads_to_questions(tmp_path: Path) -> None:
-    """On a terminal; elsewhere it is an error with the option that needs no e-mail."""
+    """An e-mail that can't be read leads to questions on a terminal, elsewhere to an error."""
     file = tmp_path / "mail.txt"
     file.write_text("You get sixty-four v6e chips in the zone us-east1-d")
     with terminal("trc", str(file), drive="drive_cli.py", lines=100) as tty:

@@ -57,7 +57,7 @@ def watched(*options: object) -> subprocess.CompletedProcess[str]:
     ],
 )
 def test_option_without_effect_is_refused(words: list[str]) -> None:
-    """Whoever waits in vain for an effect would blame the hosts."""
+    """An option without effect is refused, so that nobody waits for its effect."""
     done = watched(*words)
 
     assert ExitCode.USAGE == done.returncode
@@ -65,7 +65,7 @@ def test_option_without_effect_is_refused(words: list[str]) -> None:
 
 
 def test_schema_is_made_of_types(pytestconfig: pytest.Config) -> None:
-    """Written anew with `--golden`."""
+    """The schema is generated from the types; `--golden` writes it again."""
     text = json.dumps(watch_document.make_schema(WatchedSlice), indent=2) + "\n"
     if pytestconfig.getoption("--golden"):
         Path(str(SCHEMA_FILE)).write_text(text)
@@ -81,7 +81,7 @@ def validated(text: str) -> dict[str, Any]:
 
 
 def test_one_look_is_a_document(port: int) -> None:
-    """With a number for each device, and what they mean."""
+    """A single reading is a document with figures for each device and an interpretation."""
     done = watched("--json", "--port", port)
     document = validated(done.stdout)
 
@@ -92,7 +92,7 @@ def test_one_look_is_a_document(port: int) -> None:
 
 
 def test_one_look_is_text(port: int) -> None:
-    """A line for each device, no wider than 80 columns, and the sentence."""
+    """A single reading is text: a line for each device within 80 columns, and a sentence."""
     done = watched("--once", "--port", port)
     lines = done.stdout.splitlines()
 
@@ -103,7 +103,7 @@ def test_one_look_is_text(port: int) -> None:
 
 
 def test_no_tpu_ends_at_once() -> None:
-    """Without `--once` too, and with the exit code of a missing device."""
+    """Without a TPU, the command ends at once with the exit code of a missing device."""
     done = watched("--port", 1)
     document = validated(watched("--port", 1, "--json").stdout)
 
@@ -113,7 +113,7 @@ def test_no_tpu_ends_at_once() -> None:
 
 
 def test_hostile_port_is_one_reason() -> None:
-    """Without a traceback, and without a line from gRPC."""
+    """An invalid answer from a port is one reason, without a traceback or a gRPC line."""
     with hostile("garbage") as port:
         done = watched("--once", "--port", port)
 
@@ -123,14 +123,14 @@ def test_hostile_port_is_one_reason() -> None:
 
 @pytest.mark.parametrize("options", [["--python", "/nowhere"], ["--seconds", "0"]])
 def test_wrong_option_is_an_error(options: list[str]) -> None:
-    """One document, as other commands print."""
+    """A wrong option is one error document, as with other commands."""
     done = watched("--json", *options)
 
     assert 2 == done.returncode == validated(done.stdout)["exit_code"]
 
 
 def test_pipe_gets_each_look(port: int) -> None:
-    """Plain text without control sequences, until a signal ends it cleanly."""
+    """A pipe gets plain text for each reading, until a signal ends the command cleanly."""
     words = [*WATCH, "--port", str(port), "--seconds", "0.2"]
     with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         assert process.stdout
@@ -161,7 +161,7 @@ def test_terminal_shows_curves(port: int) -> None:
 
 
 def test_frame_fits_every_size() -> None:
-    """With one, eight and 64 devices; many are shown in groups."""
+    """A frame fits terminals of every size for 1, 8 and 64 devices, with many in groups."""
     for chips in (1, 8, 64):
         history, reading = WatchHistory(), make_reading(chips=chips, duty=98, matrix=6)
         history.add(make_reading(chips=chips, duty=90, matrix=6))
@@ -176,7 +176,7 @@ def test_frame_fits_every_size() -> None:
 
 
 def test_frame_names_command_that_works_here(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Within the width, because a line that the terminal breaks would push the first one out."""
+    """A frame names a command that works here, and fits the width."""
     command = "python3 -m uv run --project ~/a/long/folder tpustarter"
     monkeypatch.setattr(invocation, "tpustarter_command", lambda: command)
     frame = render_frame(make_reading(duty=70), WatchHistory(), None, (60, 23))
@@ -186,7 +186,7 @@ def test_frame_names_command_that_works_here(monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_history_forgets() -> None:
-    """Only the last minutes are kept, and there is no curve of one reading."""
+    """The history keeps the last minutes only, and one reading draws no curve."""
     history, first = WatchHistory(), make_reading(duty=98)
     history.add(first)
     assert history.plot() is None
@@ -202,7 +202,7 @@ def test_history_forgets() -> None:
 
 
 def test_missing_metrics_are_shown_with_holders() -> None:
-    """The reason, what to do, and the lesson."""
+    """Missing metrics are shown with the reason, the holders, the next step and the lesson."""
     reading = read_tpu(host.Machine(Path("/nowhere"), {}), [1], {})
     text = "\n".join(render_reading(reading, None))
 

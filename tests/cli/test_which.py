@@ -28,12 +28,12 @@ SCHEMA = json.loads(
 
 
 def learn(*arguments: str) -> subprocess.CompletedProcess[str]:
-    """Run `tpustarter learn --which` where nobody can be asked."""
+    """Run `tpustarter learn --which` without a terminal."""
     return copies.run([sys.executable, "-m", "tpustarter", *ASK, *arguments])
 
 
 def answer(tty: Terminal, *answers: str) -> None:
-    """Type one answer after the other, each when its question is there."""
+    """Type the answers one by one, each after its question appears."""
     for number, typed in enumerate(answers):
         ask = library_choice.read_questionnaire().questions[number].ask
         tty.until(lambda text, ask=ask: ask in text and text.rstrip().endswith(":"))
@@ -77,7 +77,7 @@ def test_every_recommendation_prints_as_text_and_json() -> None:
 
 
 def test_named_path_holds_recommended_lesson() -> None:
-    """The learner's own comes first, then the one that is advised, then any."""
+    """The named path holds the recommended lesson: the learner's own path first."""
     guide = library_choice.read_questionnaire()
     lessons, paths = content.read_lessons(), read_paths()
     own = next(path for path in paths if path.id == "laptop")
@@ -94,7 +94,7 @@ def test_named_path_holds_recommended_lesson() -> None:
 
 
 def test_json_is_same_advice_as_single_document() -> None:
-    """Stdout holds it and nothing else, also for an error."""
+    """The JSON is a single document with the same advice, also for an error."""
     done, broken = learn(*GIVEN, "--json"), learn("--need", "train", "--json")
     fields, error = json.loads(done.stdout), json.loads(broken.stdout)
     jsonschema.Draft202012Validator(SCHEMA).validate(fields)
@@ -109,7 +109,7 @@ def test_json_is_same_advice_as_single_document() -> None:
 
 
 def test_missing_options_without_terminal_are_single_error() -> None:
-    """What was given is not listed, and the example can be copied."""
+    """Missing options are one error that lists them, with an example to copy."""
     done = learn("--need", "keras")
 
     assert (2, "") == (done.returncode, done.stdout)
@@ -135,7 +135,7 @@ def test_missing_options_without_terminal_are_single_error() -> None:
     ],
 )
 def test_invalid_command_line_is_refused(arguments: tuple[str, ...], error: str) -> None:
-    """Nothing is asked and nothing recommended."""
+    """An invalid command line is refused without questions or a recommendation."""
     done = learn(*arguments)
 
     assert (2, "") == (done.returncode, done.stdout)
@@ -198,7 +198,7 @@ def test_given_answers_are_not_requested_again() -> None:
 
 @pytest.mark.parametrize(("key", "code"), [("\x03", 130), ("\x04", 2)])
 def test_ctrl_c_or_end_of_input_ends_questions(key: str, code: int) -> None:
-    """No traceback, and nothing recommended."""
+    """Ctrl-C or the end of input ends the questions without a traceback or a recommendation."""
     with terminal(*ASK, drive="drive_cli.py", lines=60) as tty:
         tty.until(lambda text: text.rstrip().endswith(":"))
         tty.until_asleep()

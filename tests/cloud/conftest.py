@@ -1,4 +1,4 @@
-"""What the tests of the cloud share."""
+"""Fixtures that the cloud tests share."""
 
 from __future__ import annotations
 

@@ -47,7 +47,7 @@ prints; what google.auth raises."""
 
 @dataclass(frozen=True)
 class Met:
-    """Where an error is met."""
+    """The place where an error occurs."""
 
     how: How
     code: int | None = None
@@ -134,14 +134,14 @@ _METHODS["delete"] = "DeleteQueuedResource"
 
 
 def wanted() -> tpu_request.TpuRequest:
-    """Return what is asked for."""
+    """Return the request that the errors are about."""
     return tpu_request.TpuRequest(
         "bert", tpu_request.parse_type("v6e-8"), ZONE, "v2-alpha-tpuv6e", "spot"
     )
 
 
 def meet(failure: CloudFailure, folder: Path, text: str | None = None) -> CloudProblem:
-    """Return what our client raises where an error of a row is met.
+    """Return the error that our client raises in the situation of a row.
 
     Args:
         failure: The row; `MET` says where.
@@ -163,7 +163,7 @@ def meet(failure: CloudFailure, folder: Path, text: str | None = None) -> CloudP
 
 
 def _raise(problem: CloudProblem | None) -> None:
-    """Raise how an operation ended."""
+    """Raise the error with which an operation ended."""
     if problem:
         raise problem
 
@@ -222,7 +222,7 @@ def no_credentials(folder: Path) -> Iterator[None]:
 
 
 class _ExpiredLogin(BaseHTTPRequestHandler):
-    """The server that gives out tokens: it wants the user to log in anew."""
+    """A server of tokens that requires the user to log in again."""
 
     def do_POST(self) -> None:
         self.rfile.read(int(self.headers.get("Content-Length", 0)))
@@ -234,7 +234,7 @@ class _ExpiredLogin(BaseHTTPRequestHandler):
         self.wfile.write(body)
 
     def log_message(self, *_: object) -> None:
-        """Say nothing."""
+        """Log nothing."""
 
 
 @contextlib.contextmanager

@@ -1,4 +1,4 @@
-"""Prints what a user sees for each of the 44 real errors: `python -m tests.cloud.show_failures`.
+"""Prints the message for each of the 44 real errors: `python -m tests.cloud.show_failures`.
 
 Each is met as in the tests: sent by the server of the tests, or raised by google.auth.
 """

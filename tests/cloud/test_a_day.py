@@ -67,7 +67,7 @@ def bad_day() -> ZonesCloud:
 
 
 def live_through(cloud: ZonesCloud, client: WatchedClient) -> None:
-    """Do what a user does all day: get the TPU, look after it, get another when it is lost."""
+    """Act as a user does all day: keep a TPU alive, and create another when it is lost."""
     evening = cloud.clock.time.replace(hour=8, minute=0, second=0, microsecond=0) + LONG
     while cloud.clock.now() < evening:
         exhaust(reconcile_ledger(client, cloud.clock))

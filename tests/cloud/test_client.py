@@ -49,7 +49,7 @@ def add_node(cloud: FakeCloud, name: str, **more: Any) -> None:
 
 
 def test_two_thousand_nodes_come_in_pages(cloud: FakeCloud) -> None:
-    """All of them, in order, in four calls."""
+    """Two thousand nodes are listed in order, in four calls."""
     for number in range(2000):
         add_node(cloud, f"node-{number:04}")
     began = time.perf_counter()
@@ -61,7 +61,7 @@ def test_two_thousand_nodes_come_in_pages(cloud: FakeCloud) -> None:
 
 
 def test_zones_that_were_not_reached_are_named(cloud: FakeCloud) -> None:
-    """What is there is not in the listing."""
+    """Zones that were not reached are named in the listing."""
     cloud.unreachable = [FIRST, ZONES[1]]
     client = connected(cloud)
 
@@ -69,7 +69,7 @@ def test_zones_that_were_not_reached_are_named(cloud: FakeCloud) -> None:
 
 
 def test_unanswered_call_ends_with_error() -> None:
-    """A call ends at its limit, is not repeated, and says so."""
+    """A call without an answer ends at its limit with an error, and isn't repeated."""
     with socket.create_server(("127.0.0.1", 0)) as silent:
         port = silent.getsockname()[1]
         import grpc
@@ -90,7 +90,7 @@ def test_unanswered_call_ends_with_error() -> None:
 
 
 def test_silent_server_hits_read_and_write_limits(cloud: FakeCloud) -> None:
-    """Reads and writes have limits of their own."""
+    """Reads and writes to a silent server have separate time limits."""
     let_go = threading.Event()
     cloud.before_call = lambda _: let_go.wait() and None
     client = connected(cloud, read_s=0.2, write_s=0.2)
@@ -113,7 +113,7 @@ def test_silent_server_hits_read_and_write_limits(cloud: FakeCloud) -> None:
 
 @pytest.mark.parametrize("failures", [1, 3])
 def test_reads_are_retried_while_service_is_unavailable(cloud: FakeCloud, failures: int) -> None:
-    """With longer and longer pauses that are not the same for everybody."""
+    """Reads are retried with growing pauses while the service is unavailable."""
     cloud.faults["ListNodes"] = [Fault(14, "connection reset by peer")] * failures
     add_node(cloud, "bert")
 
@@ -123,7 +123,7 @@ def test_reads_are_retried_while_service_is_unavailable(cloud: FakeCloud, failur
 
 
 def test_slow_connection_is_tried_once(cloud: FakeCloud) -> None:
-    """Four attempts of 20 s for each list would take minutes."""
+    """A slow connection is tried once, because four attempts would take minutes."""
     cloud.faults["ListNodes"] = [Fault(14, "connect timed out")] * 9
 
     def look_long(_: Any) -> None:
@@ -151,7 +151,7 @@ def test_slow_connection_is_tried_once(cloud: FakeCloud) -> None:
 def test_a_server_elsewhere_is_refused(
     address: str, is_taken: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Also an address of IPv6 without brackets, whose end is no port."""
+    """A server elsewhere is refused, even if its IPv6 address has no brackets."""
     monkeypatch.setenv(cloud_client.ENDPOINT, address)
     if is_taken:
         assert address == cloud_client.find_tpu_test_server()
@@ -161,7 +161,7 @@ def test_a_server_elsewhere_is_refused(
 
 
 def test_unavailable_service_fails_after_four_attempts(cloud: FakeCloud) -> None:
-    """After four attempts and less than twenty seconds of pauses."""
+    """An unavailable service fails after four attempts and less than 20 s of pauses."""
     cloud.faults["ListNodes"] = [Fault(14, "connection reset by peer")] * 9
     with pytest.raises(CloudProblem) as caught:
         connected(cloud).nodes()
@@ -172,7 +172,7 @@ def test_unavailable_service_fails_after_four_attempts(cloud: FakeCloud) -> None
 
 
 def test_changing_requests_are_sent_once(cloud: FakeCloud) -> None:
-    """Nobody knows whether a request without an answer was carried out."""
+    """Requests that change something are sent once, since they may have been carried out."""
     for method, call in {
         "CreateQueuedResource": lambda client: client.create(asked()),
         "DeleteQueuedResource": lambda client: client.delete_queued_resource(
@@ -227,7 +227,7 @@ def test_creation_rate_limit_is_retried_after_minute(cloud: FakeCloud) -> None:
 def test_proxy_is_not_used_for_loopback(
     cloud: FakeCloud, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Nothing listens at the proxy's address, and the listing comes all the same."""
+    """A proxy isn't used for a server on loopback."""
     for spelling in (name, name.upper()):
         monkeypatch.setenv(spelling, "http://127.0.0.1:9")
     monkeypatch.setenv(cloud_client.ENDPOINT, f"127.0.0.1:{cloud.port}")
@@ -256,7 +256,7 @@ def test_proxy_is_not_used_for_loopback(
     ],
 )
 def test_an_endpoint_elsewhere_is_refused(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nobody's credentials and requests go to another machine through a variable."""
+    """An endpoint elsewhere is refused, so that no credentials are sent there."""
     monkeypatch.setenv(cloud_client.ENDPOINT, address)
     with pytest.raises(Problem) as caught:
         TpuClient(PROJECT.name)
@@ -268,14 +268,14 @@ def test_an_endpoint_elsewhere_is_refused(address: str, monkeypatch: pytest.Monk
 def test_an_endpoint_on_this_machine_is_taken(
     address: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """In each way that it is written."""
+    """An endpoint on this machine is accepted in each of its forms."""
     monkeypatch.setenv(cloud_client.ENDPOINT, address)
 
     assert address == cloud_client.find_tpu_test_server()
 
 
 def test_a_silent_metadata_server_has_no_credentials(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Google's library, which would ask it three times for 12 s in all, is not asked."""
+    """A silent metadata server means no credentials, without waiting 36 s for it."""
     monkeypatch.delattr(google.auth, "default")
     with socket.create_server(("127.0.0.1", 0)) as silent:
         host = f"127.0.0.1:{silent.getsockname()[1]}"
@@ -305,7 +305,7 @@ def test_a_silent_metadata_server_has_no_credentials(monkeypatch: pytest.MonkeyP
 def test_broken_credentials_file_is_one_error(
     text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It is never a traceback."""
+    """A broken credentials file is one error, never a traceback."""
     file = tmp_path / "key.json"
     file.write_bytes(text.encode("latin-1"))
     monkeypatch.setenv("GOOGLE_APPLICATION_CREDENTIALS", str(file))
@@ -329,7 +329,7 @@ def test_broken_credentials_file_is_one_error(
 def test_special_credentials_files_are_refused(
     name: str, text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Nothing is waited for."""
+    """A credentials path that is a pipe or other special file is refused without waiting."""
     os.mkfifo(tmp_path / "pipe")
     monkeypatch.setenv("GOOGLE_APPLICATION_CREDENTIALS", str(tmp_path / name))
     with pytest.raises(CloudProblem) as caught:
@@ -341,7 +341,7 @@ def test_special_credentials_files_are_refused(
 def test_user_credentials_name_quota_project(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Unless they name one; nothing is sent, and gcloud is not started."""
+    """User credentials name the quota project, unless they have one already."""
     file = tmp_path / "adc.json"
     rest = '"client_id": "a", "client_secret": "b", "refresh_token": "c", "type": "authorized_user"'
     monkeypatch.setenv("GOOGLE_APPLICATION_CREDENTIALS", str(file))
@@ -354,7 +354,7 @@ def test_user_credentials_name_quota_project(
 
 
 def test_unknown_enum_numbers_are_read(cloud: FakeCloud) -> None:
-    """A later API has more states: the number is shown, and nothing is written to stderr."""
+    """Unknown enum numbers are read and shown as numbers."""
     add_node(cloud, "bert")
     raw = tpu_v2.Node.pb(cloud.nodes[f"{PLACE}/nodes/bert"])
     raw.state, raw.health = 99, 98
@@ -369,7 +369,7 @@ def test_unknown_enum_numbers_are_read(cloud: FakeCloud) -> None:
 
 
 def test_incomplete_messages_are_read() -> None:
-    """What is missing is empty, and a time outside the calendar is none."""
+    """Missing fields of a message are read as empty, and an impossible time as none."""
     node, resource = tpu_v2.Node(), tpu_v2.QueuedResource()
     assert ("", "", "", "") == (
         api_messages.parse_node(node).name,
@@ -398,7 +398,7 @@ def test_incomplete_messages_are_read() -> None:
 
 
 def test_nameless_type_is_generation_and_topology() -> None:
-    """That is how it stands where the request said a topology."""
+    """A type without a name is described by generation and topology."""
     node = tpu_v2.Node(
         accelerator_config=tpu_v2.AcceleratorConfig(
             type_=tpu_v2.AcceleratorConfig.Type.V6E, topology="4x4"
@@ -409,12 +409,12 @@ def test_nameless_type_is_generation_and_topology() -> None:
 
 
 def is_harmless(text: str) -> bool:
-    """Return whether a terminal shows a text and obeys nothing in it."""
+    """Return whether a text has no control characters that a terminal would obey."""
     return all(char.isprintable() or char == "\n" for char in text)
 
 
 def test_hostile_texts_do_not_reach_the_terminal(cloud: FakeCloud) -> None:
-    """Names, descriptions, symptoms, zones, errors of calls and of resources are text."""
+    """Hostile texts from Google don't reach the terminal unescaped."""
     add_node(cloud, "x", health_description=HOSTILE)
     raw = tpu_v2.Node.pb(cloud.nodes[f"{PLACE}/nodes/x"])
     raw.name = f"{PLACE}/nodes/{HOSTILE.replace('/', '')}"
@@ -464,7 +464,7 @@ def test_hostile_texts_do_not_reach_the_terminal(cloud: FakeCloud) -> None:
 
 
 def test_unreadable_answer_is_one_error(cloud: FakeCloud) -> None:
-    """Google's own error is an error of ours, in words."""
+    """An unreadable answer is one error with Google's own text."""
     cloud.faults["GetNode"] = [Fault(*INTERNAL)]
     with pytest.raises(CloudProblem) as caught:
         connected(cloud).node(FIRST, "bert")

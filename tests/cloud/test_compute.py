@@ -57,13 +57,13 @@ def asked(kind: str = "v6e-8", zone: str = ZONE, name: str = "bert", **more: Any
 def create(
     compute: FakeCompute, *requests: TpuRequest, client: ComputeClient | None = None, **how: Any
 ) -> tuple[list[Event], Any]:
-    """Return the events on the way to a TPU, and the outcome."""
+    """Return the events of a TPU's creation, and the outcome."""
     client = client or connect(compute)
     return exhaust(TpuCreation(client, HERE, compute.clock).run(requests, **how))
 
 
 def delete(compute: FakeCompute, name: str = "bert") -> list[bool]:
-    """Delete what has a name; return whether each is gone."""
+    """Delete all TPUs of a name, and return whether each is gone."""
     client = connect(compute)
     queued, nodes = client.resources()
     plans = removal.find_deletion_plans(queued.items, nodes.items, name)
@@ -81,7 +81,7 @@ def rows(compute: FakeCompute) -> list[tuple[str, str, int, str]]:
     [("v6e-8", 1), ("v5p-8", 1), ("tpu7x-8", 1), ("v6e-16", 3), ("tpu7x-64", 3)],
 )
 def test_tpu_is_created_listed_and_deleted(compute: FakeCompute, kind: str, parts: int) -> None:
-    """One host is one resource, a slice three; nothing of either is left afterwards."""
+    """A TPU is created, listed and deleted without a remaining resource."""
     _, resource = create(compute, asked(kind))
     made = [path for path, thing in compute.things.items() if thing]
     tpu = tpu_request.parse_type(kind)
@@ -108,7 +108,7 @@ def test_workers_of_slice_have_names_and_addresses(compute: FakeCompute) -> None
 
 @pytest.mark.parametrize("kind", ["v6e-8", "v6e-16"])
 def test_lack_of_capacity_leaves_nothing(compute: FakeCompute, kind: str) -> None:
-    """Compute Engine shows an instance while it looks for capacity; the operation says why."""
+    """A lack of capacity leaves no instance behind."""
     compute.scripts = [(((0, "PROVISIONING"),), STOCKOUT)]
     with pytest.raises(CloudProblem) as error:
         create(compute, asked(kind), rounds=1)
@@ -122,7 +122,7 @@ def test_lack_of_capacity_leaves_nothing(compute: FakeCompute, kind: str) -> Non
 
 
 def test_next_zone_is_tried_without_capacity(compute: FakeCompute) -> None:
-    """At most one of the two exists at any time."""
+    """The next zone is tried without capacity, and at most one TPU exists at any time."""
     compute.scripts = [(((0, "PROVISIONING"),), STOCKOUT)]
     _, resource = create(compute, asked("v6e-16"), asked("v6e-16", OTHER))
 
@@ -154,7 +154,7 @@ def test_refusal_has_kind_of_known_failure(
 
 
 def test_flex_start_waits_and_is_withdrawn(compute: FakeCompute) -> None:
-    """While it waits nothing is billed; the next zone is tried after the user's patience."""
+    """A flex-start request waits without being billed, and is withdrawn after the patience."""
     compute.scripts = [(WAITS, None)]
     request = {"tier": "flex-start", "run_s": 3600}
     _, resource = create(compute, asked(**request), asked(zone=OTHER, **request), patience_s=60)
@@ -167,7 +167,7 @@ def test_flex_start_waits_and_is_withdrawn(compute: FakeCompute) -> None:
 
 
 def test_slice_without_machines_is_withdrawn(compute: FakeCompute) -> None:
-    """Google gives no error while it waits, and the next zone is tried all the same."""
+    """A slice without machines is withdrawn after a while, and the next zone is tried."""
     compute.scripts = [(WAITS, None)]
     request = {"tier": "flex-start", "run_s": 3600}
     here, there = asked("v6e-16", **request), asked("v6e-16", OTHER, **request)
@@ -178,7 +178,7 @@ def test_slice_without_machines_is_withdrawn(compute: FakeCompute) -> None:
 
 
 def test_group_that_waits_shows_why(compute: FakeCompute) -> None:
-    """A group tries again by itself, so its last error is no end."""
+    """A group that waits for capacity shows its last error, which doesn't end the wait."""
     compute.scripts = [(((0, "PROVISIONING"),), None)]
     client = connect(compute)
     client.create(asked("v6e-16"))
@@ -192,7 +192,7 @@ def test_group_that_waits_shows_why(compute: FakeCompute) -> None:
 
 
 def test_group_without_machines_is_leftover(compute: FakeCompute) -> None:
-    """Its machines were taken back, it is at rest, and it does not get them again."""
+    """A group whose machines were taken back is a leftover."""
     create(compute, asked("v6e-16", tier="spot"))
     compute.things[f"zones/{ZONE}/instanceGroupManagers/bert"].steps = ((0, "STOPPED"),)
     path = f"zones/{ZONE}/instanceGroupManagers/bert"
@@ -204,7 +204,7 @@ def test_group_without_machines_is_leftover(compute: FakeCompute) -> None:
 
 
 def test_stop_and_start_pause_single_host(compute: FakeCompute) -> None:
-    """A stopped one is not billed for chips, and a slice is refused before anything is sent."""
+    """A single host can be stopped and started; a slice is refused before sending."""
     create(compute, asked())
     client = connect(compute)
     node = client.node(ZONE, "bert")
@@ -224,7 +224,7 @@ def test_stop_and_start_pause_single_host(compute: FakeCompute) -> None:
 
 
 def test_lost_answer_is_found_again(compute: FakeCompute) -> None:
-    """The request was carried out and its answer lost: no second one is sent."""
+    """A creation whose answer was lost is found again, and no second one is sent."""
     compute.is_lost = {"instances": [True]}
     _, resource = create(compute, asked())
     sent = [path for method, path, _ in compute.asked if method == "POST"]
@@ -234,7 +234,7 @@ def test_lost_answer_is_found_again(compute: FakeCompute) -> None:
 
 
 class CrashingClient(ComputeClient):
-    """The real client, which ends the process where told, around a change."""
+    """The real client, which ends the process before or after a given change."""
 
     def __init__(self, compute: FakeCompute, crash: Crash) -> None:
         from google.auth.credentials import AnonymousCredentials
@@ -252,7 +252,7 @@ class CrashingClient(ComputeClient):
 
 
 def create_and_delete(compute: FakeCompute, client: ComputeClient) -> None:
-    """Get a slice, and give it back."""
+    """Create a slice, and delete it."""
     create(compute, asked("v6e-16"), client=client)
     queued, nodes = client.resources()
     (plan,) = removal.find_deletion_plans(queued.items, nodes.items, "bert")
@@ -285,7 +285,7 @@ def test_crash_at_any_change_loses_nothing(compute: FakeCompute, at: int, after:
 
 
 def test_template_of_somebody_else_stays(compute: FakeCompute) -> None:
-    """A template without this program's label is no leftover, and is not deleted with a group."""
+    """A template without this program's label is no leftover, and isn't deleted."""
     client = connect(compute)
     client.create(asked("v6e-16"))
     template = compute.things["global/instanceTemplates/bert"]
@@ -301,7 +301,7 @@ def test_template_of_somebody_else_stays(compute: FakeCompute) -> None:
 
 
 def test_other_machines_are_no_tpus(compute: FakeCompute) -> None:
-    """Machines without a TPU are not listed; a TPU of a new machine type is, as what it is."""
+    """Machines without a TPU aren't listed; TPUs of an unknown machine type are."""
     compute.add_instance("web", "n2-standard-8")
     compute.add_instance("new", "tpu9x-standard-4t")
 
@@ -356,7 +356,7 @@ def test_both_apis_are_one_list(compute: FakeCompute) -> None:
 
 
 def test_api_that_refuses_is_named(compute: FakeCompute) -> None:
-    """The list has the other API's TPUs, and says what is missing from it."""
+    """If one API refuses, the other API's TPUs are listed, and the refusal is named."""
     compute.refusals = {}
     with serving_tpu_api() as cloud:
         tpu = TpuClient(PROJECT, channel=channel(cloud), clock=compute.clock)

@@ -70,12 +70,12 @@ class _Tpus(http.server.BaseHTTPRequestHandler):
     do_GET = do_POST = do_PATCH = _answer  # noqa: N815  the base class's names
 
     def log_message(self, format: str, *args: Any) -> None:  # noqa: A002
-        """Say nothing."""
+        """Log nothing."""
 
 
 @pytest.fixture
 def environment(home: Path) -> Iterator[dict[str, str]]:
-    """Return what the real gcloud runs in: it asks a server on loopback, without credentials."""
+    """Return an environment in which the real gcloud queries a server on loopback."""
     (home / ".ssh").mkdir()
     key = home / ".ssh/google_compute_engine"
     subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(key)], check=True)

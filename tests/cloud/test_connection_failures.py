@@ -1,4 +1,4 @@
-"""Why a worker was not reached, in words, from what gcloud and ssh write."""
+"""Tests of the reasons why a worker was not reached, from the output of gcloud and ssh."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ RETURNED = f"{GCLOUD}[/usr/bin/ssh] exited with return code [255].\n"
     ],
 )
 def test_every_connection_failure_is_explained(code: int, tail: str, expected: str) -> None:
-    """Also where the user's own output stands before it."""
+    """Every connection failure is explained, even after output of the user's own."""
     reason = connection_failures.explain_failure(code, "loss 0.1\n" * 50 + tail)
 
     assert reason
@@ -64,5 +64,5 @@ def test_every_connection_failure_is_explained(code: int, tail: str, expected: s
     ],
 )
 def test_message_of_command_itself_is_not_explained(code: int, tail: str) -> None:
-    """A program may write what it wants."""
+    """A message of the user's own command is not explained as a connection failure."""
     assert connection_failures.explain_failure(code, tail) is None

@@ -1,4 +1,4 @@
-"""What TPUs have cost: hours times chips times a sourced price, or that it is not known."""
+"""Tests of costs: hours times chips times a sourced price, or unknown."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def only(*resources: Any, grant: Grant | None = None) -> CostEstimate:
 
 
 def test_node_on_demand_costs_hours_chips_and_price() -> None:
-    """With the figures it is made of, and where the price is from."""
+    """An on-demand node's cost shows its hours, chips, price and the price's source."""
     one = only(node())
 
     assert ("priced", 10.0, 8) == (one.kind, one.hours, one.chips)
@@ -75,7 +75,7 @@ def test_node_on_demand_costs_hours_chips_and_price() -> None:
     ],
 )
 def test_unknown_cost_has_its_reason(resource: Any, kind: str, word: str) -> None:
-    """Never a guess: a price may be missing, and a stopped TPU's hours are not known."""
+    """An unknown cost has its reason: a missing price, or a stopped TPU's unknown hours."""
     one = only(resource)
 
     assert kind == one.kind
@@ -85,7 +85,7 @@ def test_unknown_cost_has_its_reason(resource: Any, kind: str, word: str) -> Non
 
 
 def test_spot_costs_at_most_price_on_demand() -> None:
-    """The words have the page with the price of today."""
+    """Spot costs at most the on-demand price, with a link to today's price."""
     one = only(node(tier="spot"))
 
     assert ("priced", only(node()).usd) == (one.kind, one.usd)
@@ -151,7 +151,7 @@ def test_hours_after_grant_end_are_billed() -> None:
 
 
 def test_document_sums_known_costs_and_names_unknown() -> None:
-    """It has the sources, and what is left out."""
+    """The document sums the known costs, names unknown ones and has sources."""
     document = cost.make_json_document(
         cost.estimate_costs([node(), node("s", tier="reserved")], NOW), ["us-west4-a"]
     )
@@ -162,7 +162,7 @@ def test_document_sums_known_costs_and_names_unknown() -> None:
 
 
 def test_every_price_has_source_date_and_plausible_value() -> None:
-    """And no generation has two prices for the same TPU in one region."""
+    """Each price has source, date and a plausible value, and is unique for a TPU in a region."""
     seen: set[tuple[str, str, int]] = set()
     for row in prices.read_prices().prices:
         low, high = row.chips
@@ -200,7 +200,7 @@ def test_v2_slice_price_differs_from_device_price() -> None:
     ],
 )
 def test_a_broken_row_of_the_table_is_refused(tmp_path: Path, row: str) -> None:
-    """A price without its source is none."""
+    """A price without its source is refused."""
     file = tmp_path / "prices.yml"
     file.write_text(
         f"page: https://x\nsources: {{s: {{url: https://x, read: 2026-11-22}}}}\nprices: [{row}]\n"

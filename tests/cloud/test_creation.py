@@ -1,4 +1,4 @@
-"""Walks over zones: what each kind of error leads to, and what is never forgotten or touched."""
+"""Tests of walks over zones: the effect of each kind of error, and safe handling of requests."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def requested(cloud: ZonesCloud) -> list[str]:
 
 
 def test_first_zone_with_capacity_ends_search(cloud: ZonesCloud) -> None:
-    """It is followed to the end, and stays in the ledger as seen."""
+    """The first zone with capacity ends the search, and its TPU is in the ledger."""
     seen, resource = walk(cloud, everywhere())
 
     assert [f"RequestSent {FIRST}", f"RequestStateChanged {FIRST} ACCEPTED"] == told(seen)[:2]
@@ -78,7 +78,7 @@ def test_first_zone_with_capacity_ends_search(cloud: ZonesCloud) -> None:
 def test_error_decides_next_zone_or_end(
     cloud: ZonesCloud, error: tuple[int, str], zones: list[str]
 ) -> None:
-    """Another zone may have what this one has not; a permission is missing everywhere."""
+    """The error decides between the next zone and the end of the walk."""
     cloud.refusals[FIRST] = [error] * 9
     seen, result = walk(cloud, everywhere())
 
@@ -111,7 +111,7 @@ def test_zone_attempts_are_limited(
 
 
 def test_pauses_between_rounds_are_minutes_and_vary(cloud: ZonesCloud) -> None:
-    """Nobody waits after the last one."""
+    """Pauses between rounds are minutes long and vary, and there is none after the last one."""
     cloud.refusals[FIRST] = [CAPACITY] * 9
     walk(cloud, [asked(FIRST)], rounds=3)
 
@@ -121,7 +121,7 @@ def test_pauses_between_rounds_are_minutes_and_vary(cloud: ZonesCloud) -> None:
 
 
 def test_endless_queue_moves_to_next_zone(cloud: ZonesCloud) -> None:
-    """The request is taken back and gone before another one is sent."""
+    """A request that stays queued is deleted before the next zone is tried."""
     cloud.scripts[FIRST] = [(NEVER, None)]
     seen, _ = walk(cloud, everywhere(), patience_s=600)
 
@@ -141,7 +141,7 @@ def test_endless_queue_moves_to_next_zone(cloud: ZonesCloud) -> None:
 
 
 def test_only_zone_is_retried_until_capacity(cloud: ZonesCloud) -> None:
-    """A day in the queue is no reason to give up the place in it."""
+    """With only one zone, its queue is awaited until there is capacity."""
     cloud.scripts[FIRST] = [((*NEVER, (86_400, "PROVISIONING"), (86_500, "ACTIVE")), None)]
     seen, _ = walk(cloud, [asked(FIRST)], patience_s=600)
 
@@ -150,7 +150,7 @@ def test_only_zone_is_retried_until_capacity(cloud: ZonesCloud) -> None:
 
 
 def test_provisioning_request_is_followed_not_replaced(cloud: ZonesCloud) -> None:
-    """Google refuses to delete it, so no other zone is asked, and it is taken when it is there."""
+    """A request that is being provisioned is followed, because Google can't delete it."""
     cloud.scripts[FIRST] = [
         (((0, "WAITING_FOR_RESOURCES"), (601, "PROVISIONING"), (2000, "ACTIVE")), None)
     ]
@@ -162,7 +162,7 @@ def test_provisioning_request_is_followed_not_replaced(cloud: ZonesCloud) -> Non
 
 
 def test_request_with_capacity_during_deletion_is_kept(cloud: ZonesCloud) -> None:
-    """Between the look and the deletion it went on to PROVISIONING; then it is followed."""
+    """A request that gets capacity during its deletion is followed and kept."""
     cloud.scripts[FIRST] = [(NEVER, None)]
 
     def provision(method: str) -> None:
@@ -181,7 +181,7 @@ def test_request_with_capacity_during_deletion_is_kept(cloud: ZonesCloud) -> Non
 
 
 def test_preemption_before_use_moves_on(cloud: ZonesCloud) -> None:
-    """What is left of it is deleted by force, and the next zone is asked."""
+    """A request that is pre-empted before use is deleted by force; the next zone is tried."""
     cloud.scripts[FIRST] = [((*SOON[:3], (150, "SUSPENDING"), (300, "SUSPENDED")), None)]
     seen, _ = walk(cloud, everywhere())
 
@@ -192,7 +192,7 @@ def test_preemption_before_use_moves_on(cloud: ZonesCloud) -> None:
 
 @pytest.mark.parametrize("error", [CAPACITY, QUOTA, INTERNAL])
 def test_late_failure_moves_to_next_zone(cloud: ZonesCloud, error: tuple[int, str]) -> None:
-    """Its error stands in the resource; it is deleted, for it holds name and quota."""
+    """A request that fails late is deleted, and the next zone is tried."""
     cloud.scripts[FIRST] = [(((0, "ACCEPTED"), (60, "FAILED")), error)] * 9
     seen, _ = walk(cloud, everywhere())
 
@@ -201,7 +201,7 @@ def test_late_failure_moves_to_next_zone(cloud: ZonesCloud, error: tuple[int, st
 
 
 def test_node_deleted_by_user_ends_creation(cloud: ZonesCloud) -> None:
-    """Its request looks as after a pre-emption, and no other zone is asked in its place."""
+    """A node that the user deletes ends the creation, and no other zone is tried."""
     cloud.scripts[FIRST] = [((*SOON[:3], (150, "SUSPENDING"), (300, "SUSPENDED")), None)]
     cloud.suspended_by = tpu_v2.QueuedResourceState.StateInitiator.USER
     _, result = walk(cloud, everywhere())
@@ -211,7 +211,7 @@ def test_node_deleted_by_user_ends_creation(cloud: ZonesCloud) -> None:
 
 
 def test_foreign_deletion_ends_creation(cloud: ZonesCloud) -> None:
-    """That is said, nothing is asked anew, and the ledger is empty."""
+    """A deletion by somebody else ends the creation, and the ledger is empty."""
 
     def delete(method: str) -> None:
         if method == "GetQueuedResource" and cloud.clock.slept[3:]:
@@ -230,7 +230,7 @@ def test_foreign_deletion_ends_creation(cloud: ZonesCloud) -> None:
 
 @pytest.mark.parametrize("zones", [[FIRST], ZONES], ids=["one zone", "two zones"])
 def test_taken_name_is_refused(cloud: ZonesCloud, zones: list[str]) -> None:
-    """It is neither gone on with nor deleted, and nothing of it gets into the ledger."""
+    """If the name is taken, nothing is adopted or deleted, and the ledger stays empty."""
     full = cloud.add_foreign(FIRST, "bert")
     _, result = walk(cloud, everywhere(zones))
 
@@ -242,7 +242,7 @@ def test_taken_name_is_refused(cloud: ZonesCloud, zones: list[str]) -> None:
 
 
 def test_name_taken_during_request_is_refused(cloud: ZonesCloud) -> None:
-    """Google refuses ours, so what has the name is not ours."""
+    """A name that is taken during the request is refused, because the TPU isn't ours."""
 
     def take(method: str) -> None:
         if method == "CreateQueuedResource":
@@ -259,7 +259,7 @@ def test_name_taken_during_request_is_refused(cloud: ZonesCloud) -> None:
 
 @pytest.mark.parametrize("carried_out", [True, False], ids=["after", "before"])
 def test_lost_answer_finds_created_request(cloud: ZonesCloud, carried_out: bool) -> None:
-    """Google is asked whether the request arrived, and if not it is sent once more."""
+    """A lost answer leads to a query, and to a second request only if none arrived."""
     cloud.faults["CreateQueuedResource"] = [Fault(14, "Socket closed", after=carried_out)]
     seen, _ = walk(cloud, everywhere())
 
@@ -270,7 +270,7 @@ def test_lost_answer_finds_created_request(cloud: ZonesCloud, carried_out: bool)
 
 @pytest.mark.parametrize("carried_out", [True, False], ids=["after", "before"])
 def test_lost_answer_without_network_keeps_entry(cloud: ZonesCloud, carried_out: bool) -> None:
-    """The walk ends, and the ledger keeps what may exist until Google says what came of it."""
+    """A lost answer without a network ends the walk, and the ledger keeps the entry."""
     lost = Fault(14, "Socket closed", after=carried_out)
     cloud.faults["CreateQueuedResource"] = [lost, Fault(14, "Socket closed")]
 
@@ -297,7 +297,7 @@ def test_lost_answer_without_network_keeps_entry(cloud: ZonesCloud, carried_out:
 
 
 def test_a_loser_that_shows_late_is_taken_back(cloud: ZonesCloud) -> None:
-    """Its creation was answered with an internal error; another zone was faster."""
+    """A slower request that appears late is deleted, because another zone was faster."""
     cloud.faults["CreateQueuedResource"] = [Fault(*INTERNAL, after=True)]
     cloud.scripts[FIRST] = [(NEVER, None)]
     late = f"projects/my-project/locations/{FIRST}/queuedResources/bert"
@@ -319,7 +319,7 @@ def test_a_loser_that_shows_late_is_taken_back(cloud: ZonesCloud) -> None:
 
 
 def test_endless_operation_is_given_up(cloud: ZonesCloud) -> None:
-    """What Google took and does not show ends the wait after half an hour, and is kept."""
+    """A request that Google accepts but never shows is given up after 30 min, and is kept."""
     cloud.operations["bert"] = False
 
     def vanish(method: str) -> None:
@@ -335,7 +335,7 @@ def test_endless_operation_is_given_up(cloud: ZonesCloud) -> None:
 
 
 def test_failed_operation_moves_to_next_zone(cloud: ZonesCloud) -> None:
-    """Its error is the one that is shown, and the next zone is asked."""
+    """A failed operation shows its error, and the next zone is tried."""
     cloud.operations["bert"] = QUOTA
 
     def vanish(method: str) -> None:
@@ -368,7 +368,7 @@ def test_following_continues_after_network_errors(cloud: ZonesCloud) -> None:
 
 
 def test_creation_after_crash_resumes_existing_request(cloud: ZonesCloud) -> None:
-    """No second request is sent, also where other zones are named now."""
+    """After a crash, the existing request is resumed instead of sending a second one."""
     cloud.scripts[SECOND] = [(SOON, None)]
     happening = TpuCreation(WatchedClient(cloud), PROJECT, cloud.clock).run([asked(SECOND)])
     next(happening)
@@ -385,7 +385,7 @@ def test_creation_after_crash_resumes_existing_request(cloud: ZonesCloud) -> Non
 
 
 def test_creating_again_as_another_type_is_refused(cloud: ZonesCloud) -> None:
-    """The earlier request stays as it is."""
+    """Creating a TPU again as another type is refused, and the first request stays."""
     walk(cloud, [asked(FIRST)], wait=False)
     _, result = walk(cloud, [asked(FIRST, tier="on-demand")])
 
@@ -411,7 +411,7 @@ def test_same_name_from_another_day_is_left_alone(cloud: ZonesCloud) -> None:
 def test_unwritable_ledger_blocks_request(
     cloud: ZonesCloud, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A full disk, or a folder of somebody else's, ends it before the request leaves."""
+    """If the ledger can't be written, no request is sent."""
     monkeypatch.setenv("TPUSTARTER_HOME", "/dev/full/state")
     _, result = walk(cloud, [asked(FIRST)])
 
@@ -421,7 +421,7 @@ def test_unwritable_ledger_blocks_request(
 
 
 def test_creation_without_wait_is_accepted_and_recorded(cloud: ZonesCloud) -> None:
-    """Its phase says that Google has answered."""
+    """A creation without waiting is recorded once Google has accepted it."""
     _, resource = walk(cloud, everywhere(), wait=False)
 
     assert resource is None

@@ -225,7 +225,7 @@ def test_each_fault_is_found_with_its_fix(  # noqa: PLR0917  a row of the table
 def test_hidden_project_is_one_failure(
     examine: Callable[..., DoctorReport],
 ) -> None:
-    """One cause is one failure, not thirteen."""
+    """A hidden project is one failure with one cause."""
     google = FakeGoogle()
     google.answers = dict.fromkeys(google.answers, refusal(403, "The caller has no permission"))
     report = examine(google)
@@ -235,7 +235,7 @@ def test_hidden_project_is_one_failure(
 
 
 def test_names_are_shown_on_request(examine: Callable[..., DoctorReport]) -> None:
-    """With `--show-names` the project, its number and the billing account are there."""
+    """With `--show-names` the report has the project, its number and the billing account."""
     report = examine(FakeGoogle(), subject(show_names=True))
     text = json.dumps(report.fields())
 
@@ -269,13 +269,13 @@ def test_google_texts_hide_identifying_names(
 def test_command_names_project_by_shell_expansion(
     project: project_and_zone.Project, shown: str
 ) -> None:
-    """Such a command can be pasted, and does not give the project away."""
+    """A command names the project by shell expansion, so it can be pasted and shared."""
     assert shown == subject(project=project).project_text
     assert PROJECT not in " ".join(diagnosis.list_commands(subject(project=project)).values())
 
 
 def test_missing_zone_and_type_fail_nothing(examine: Callable[..., DoctorReport]) -> None:
-    """Lines that depend on them name the roles to add."""
+    """A missing zone or type is no failure."""
     report = examine(FakeGoogle(), subject(zone=None, tpu=None))
 
     assert ExitCode.OK == report.exit_code
@@ -287,7 +287,7 @@ def test_missing_zone_and_type_fail_nothing(examine: Callable[..., DoctorReport]
 def test_type_without_zone_is_searched_everywhere(
     examine: Callable[..., DoctorReport],
 ) -> None:
-    """The zones that offer it are listed."""
+    """A type without a zone is searched in all zones, and those that offer it are listed."""
     seen = finding(examine(FakeGoogle(), subject(zone=None)), "type")
 
     assert "v6e-8 is offered in us-east1-d and us-east5-a" == seen.found
@@ -313,7 +313,7 @@ class _Credentials(google_credentials.Credentials):
         self._quota_project_id = quota_project
 
     def refresh(self, request: Any) -> None:  # noqa: ARG002  the library's signature
-        """Take the token, or what Google says."""
+        """Accept the token, or raise Google's refusal."""
         if self._refused:
             raise self._refused
         self.token = "a-token"
@@ -340,7 +340,7 @@ CLOCK = (
 def test_credentials_that_google_refuses_end_the_examination(
     error: Exception, found: str, fix: str
 ) -> None:
-    """Nothing else is tried, and each finding says so with its own command."""
+    """Credentials that Google refuses end the examination, and each finding says so."""
     report = diagnosis.diagnose_project(subject(), find=lambda: _Credentials(error))
     first, *others = report.findings
 
@@ -354,7 +354,7 @@ def test_credentials_that_google_refuses_end_the_examination(
 
 
 def test_missing_credentials_exit_77() -> None:
-    """The command that makes some is the fix."""
+    """Missing credentials exit with 77 and the command that creates some."""
 
     def find() -> Any:
         raise api_errors.make_cloud_problem(
@@ -368,7 +368,7 @@ def test_missing_credentials_exit_77() -> None:
 
 
 def test_missing_network_is_not_missing_login() -> None:
-    """Credentials that could not be tried are unknown."""
+    """A missing network is not reported as a missing login."""
     error = exceptions.TransportError("HTTPSConnectionPool: NameResolutionError")
     report = diagnosis.diagnose_project(subject(), find=lambda: _Credentials(error))
 
@@ -380,7 +380,7 @@ def test_missing_network_is_not_missing_login() -> None:
 
 
 def test_credentials_that_are_never_found_are_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A program that hangs while it is asked for credentials does not hang the doctor."""
+    """Credentials that are never found are given up, so the doctor doesn't hang."""
     import threading
 
     monkeypatch.setattr("tpustarter.cloud.doctor.credential_check.FIND_S", 0.05)
@@ -392,7 +392,7 @@ def test_credentials_that_are_never_found_are_given_up(monkeypatch: pytest.Monke
 
 
 def test_foreign_quota_project_is_warning(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Its APIs and its quota would count, which explains errors that name another project."""
+    """Another project as the quota project is a warning."""
     monkeypatch.setattr("tpustarter.cloud.doctor.diagnosis.QUESTIONS", ())
     monkeypatch.setattr("tpustarter.cloud.doctor.diagnosis._conclude", lambda first, _: [first])
     report = diagnosis.diagnose_project(
@@ -421,7 +421,7 @@ def test_token_refused_everywhere_is_one_credentials_failure(
 def test_missing_scope_keeps_findings_of_other_services(
     examine: Callable[..., DoctorReport],
 ) -> None:
-    """A machine that was made with narrow scopes: the login is wrong, and the rest is known."""
+    """A missing scope is a problem of the login, and other services' findings are kept."""
     google = FakeGoogle().breaks("compute/v1", refusal(403, "x", "ACCESS_TOKEN_SCOPE_INSUFFICIENT"))
     report = examine(google)
 
@@ -431,7 +431,7 @@ def test_missing_scope_keeps_findings_of_other_services(
 
 
 def test_incomplete_loopback_settings_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    """With the other variable alone real credentials would be read."""
+    """One of two loopback settings is refused, because real credentials would be used."""
     monkeypatch.setenv("TPUSTARTER_TPU_ENDPOINT", "127.0.0.1:1")
 
     with pytest.raises(Problem, match="asks Google's REST"):
@@ -441,7 +441,7 @@ def test_incomplete_loopback_settings_are_refused(monkeypatch: pytest.MonkeyPatc
 def test_bug_in_examination_is_shown_as_bug(
     examine: Callable[..., DoctorReport], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """An exception in a thread is not lost, and is no unknown."""
+    """A bug in an examination is shown as a bug, not as unknown."""
     from dataclasses import replace
 
     def break_(*_: Any) -> Any:
@@ -457,7 +457,7 @@ def test_bug_in_examination_is_shown_as_bug(
 def test_unresponsive_service_keeps_other_findings(
     examine: Callable[..., DoctorReport],
 ) -> None:
-    """The others are there, and the whole takes no longer than it may."""
+    """A service that doesn't respond leaves the other findings, within the time limit."""
     report = examine(FakeGoogle().breaks("compute/v1", HANG), call_s=0.2, total_s=1.0)
     silent = {one.id for one in report.findings if one.reason == "silent"}
 

@@ -17,7 +17,7 @@ from tpustarter.cloud.doctor.project_findings import ProjectAnswer
 
 
 def examine(tpu: str | None, *metrics: dict[str, Any], zone: str = ZONE) -> ProjectAnswer:
-    """Return what is found of the quota of a type."""
+    """Return the finding on the quota of a type."""
     project = project_and_zone.Project(PROJECT, "--project")
     subject = DoctorTarget(project, zone, tpu_request.parse_type(tpu) if tpu else None)
     with serving(FakeGoogle().breaks("consumerQuota", {"metrics": list(metrics)})) as address:
@@ -80,7 +80,7 @@ def test_request_limit_is_not_chip_limit() -> None:
 
 
 def test_without_type_every_positive_quota_is_listed() -> None:
-    """And nothing at all is a failure."""
+    """Without a type, each positive quota is listed; no quota at all is a failure."""
     some = examine(None, metric("tpu-v6e-preemptible", 64), metric("tpu-v2", None),
                    metric("tpu-v5s-litepod", 16), metric("tpu-v5s-litepod-serving", 4))  # fmt: skip
     none = examine(None, metric("tpu-v6e", None), metric("tpu-v2", None))
@@ -91,7 +91,7 @@ def test_without_type_every_positive_quota_is_listed() -> None:
 
 @pytest.mark.parametrize("limit", ["many", [], {}])
 def test_non_numeric_limit_is_unknown(limit: Any) -> None:
-    """It is unknown, not zero."""
+    """A limit that isn't a number is unknown, not zero."""
     broken = metric("tpu-v6e", 8)
     broken["consumerQuotaLimits"][0]["quotaBuckets"] = [{"effectiveLimit": limit}]
 

@@ -85,7 +85,7 @@ def test_ssh_rule_is_judged(rules: list[dict[str, Any]], verdict: str, found: st
 
 
 def test_missing_network_is_created_by_fix() -> None:
-    """Its own 404 is a failure."""
+    """A missing network is a failure, and its fix creates one."""
     text = f"The resource 'projects/{PROJECT}/global/networks/default' was not found"
     seen = examine(network.examine_network, "networks/default", refusal(404, text))
 
@@ -96,7 +96,7 @@ def test_missing_network_is_created_by_fix() -> None:
 
 
 def test_unrelated_404_is_not_missing_network() -> None:
-    """It may be that of the project."""
+    """A 404 that isn't about the network doesn't count as a missing network."""
     with pytest.raises(UnansweredError):
         examine(network.examine_network, "networks/default", refusal(404, "no such project"))
 

@@ -68,7 +68,7 @@ def test_unusable_answer_has_its_reason(
 def test_failing_service_is_retried_and_refusal_is_not(
     google: tuple[FakeGoogle, RestClient],
 ) -> None:
-    """A service that recovers at once is believed."""
+    """A failing service is retried, and a refusal isn't."""
     fake, client = google
     answers = [refusal(500, "oops"), {"name": "x"}, refusal(403, "no"), {"name": "y"}]
     fake.breaks("billing", lambda _: answers.pop(0))
@@ -93,7 +93,7 @@ def test_a_server_that_never_answers_is_given_up() -> None:
 
 
 def test_lost_server_is_network_failure() -> None:
-    """Nobody listens there any more."""
+    """A lost server is a network failure."""
     with serving(FakeGoogle()) as address:
         pass
     with pytest.raises(UnansweredError, match="cannot be reached: the connection failed"):
@@ -143,7 +143,7 @@ def test_network_errors_become_sentences(raised: str, words: str) -> None:
 
 
 def test_netrc_does_not_replace_token(google: tuple[FakeGoogle, RestClient], home: Any) -> None:
-    """A `default` entry there would take its place."""
+    """A `default` entry in .netrc doesn't replace the token."""
     (home / ".netrc").write_text("default login bob password secret")
     client = google[1]
     session = client._session()
@@ -174,7 +174,7 @@ def test_ten_thousand_rules_are_read_once_in_pages(
 
 
 def test_endless_pages_are_given_up(google: tuple[FakeGoogle, RestClient]) -> None:
-    """A token that never changes is no answer."""
+    """Endless pages are given up."""
     google[0].breaks("/locations", {"locations": [], "nextPageToken": "again"})
 
     with pytest.raises(UnansweredError, match="more than 50 pages"):
@@ -206,7 +206,7 @@ def test_a_server_elsewhere_is_refused(address: str, monkeypatch: pytest.MonkeyP
 
 
 def test_addresses_of_this_machine_are_taken(monkeypatch: pytest.MonkeyPatch) -> None:
-    """In each of their forms."""
+    """All forms of this machine's address are accepted."""
     for address in ("127.0.0.1:80", "localhost:80", "[::1]:80"):
         monkeypatch.setenv(rest_client.ENDPOINT, address)
 

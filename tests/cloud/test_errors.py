@@ -95,7 +95,7 @@ def test_variants_of_text_match_same_row(name: str) -> None:
 
 
 def test_unmatched_text_keeps_words_and_kind_of_code() -> None:
-    """What nobody has met before is shown as it came."""
+    """An unknown error keeps Google's text, and its code decides its kind."""
     kinds = {
         2: "unknown",
         3: "config",
@@ -172,7 +172,7 @@ def test_the_verbs_and_options_in_fixes_exist() -> None:
 
 
 def test_installed_command_shows_error_without_traceback() -> None:
-    """What stands in the table of `show_failures` is what a user sees."""
+    """The installed command prints the error and its hint, without a traceback."""
     with serving() as cloud:
         for method in ("ListNodes", "ListQueuedResources"):
             cloud.faults[method] = [Fault(7, ROWS["api-or-zone-access"].example)] * 3

@@ -232,7 +232,7 @@ PAIRS = {f"create: {name}": _create(one) for name, one in CREATE.items()} | _oth
 
 
 def ours(pair: Pair) -> Sent:
-    """Return what our client asks for, as the REST request of Google's own library."""
+    """Return our client's request as Google's own library sends it by REST."""
     with serving() as cloud:
         message = api_messages.make_queued_resource_message(asked(), PROJECT.name)
         if "Create" not in pair.rpc:
@@ -266,7 +266,7 @@ class _Recorded:
 
 
 def _recorder(recorded: _Recorded) -> http.server.ThreadingHTTPServer:
-    """Return a server that writes down what it is asked, and answers with next to nothing."""
+    """Return a server that records its requests and gives almost empty answers."""
 
     class Handler(http.server.BaseHTTPRequestHandler):
         def _answer(self) -> None:

@@ -135,7 +135,7 @@ def test_held_quota_counts_and_unknown_type_is_unknown() -> None:
 
 
 def test_unknown_use_is_noted_against_whole_grant() -> None:
-    """It compares with the whole grant then."""
+    """If the chips in use are unknown, a request is compared with the whole grant."""
     judgement = judge(wanted(), None)
 
     assert judgement.is_free
@@ -161,7 +161,7 @@ def test_zones_keep_grant_order_and_have_enough_chips() -> None:
 
 
 def test_require_names_option_and_zones_of_grant() -> None:
-    """The error can be followed."""
+    """The error names the option and the grant's zones, so it can be followed."""
     with pytest.raises(Problem, match="would bill it") as error:
         trc_grant.require_coverage(wanted(zone="us-east1-c"), GRANT, [], NOW)
 
@@ -171,7 +171,7 @@ def test_require_names_option_and_zones_of_grant() -> None:
 
 
 def test_a_grant_is_kept_and_forgotten() -> None:
-    """Nothing else is in the file."""
+    """A grant is stored alone in its file, and can be deleted."""
     trc_grant.save_grant(GRANT)
 
     assert trc_grant.load_grant() == GRANT
@@ -181,7 +181,7 @@ def test_a_grant_is_kept_and_forgotten() -> None:
 
 
 def test_damaged_grant_hides_json_places() -> None:
-    """The hint names the way out."""
+    """The error about a damaged grant names a fix, not places in the JSON."""
     state.prepare_state_path(trc_grant.STATE).write_text("{ ")
     with pytest.raises(Problem) as error:
         trc_grant.load_grant()
@@ -207,7 +207,7 @@ def test_damaged_grant_hides_json_places() -> None:
     )
 )
 def test_edited_file_is_not_grant(value: Any) -> None:
-    """Whatever stands in it, reading it ends with a sound grant or with none."""
+    """An edited file gives a valid grant or none, whatever it contains."""
     saved = value if isinstance(value, dict) else {"allowances": value, "start": None, "days": None}
     grant = trc_grant._read(saved)
 
@@ -230,7 +230,7 @@ def test_typed_line_becomes_grant(text: str, expected: GrantAllowance) -> None:
 
 @given(st.text(max_size=60) | st.lists(st.text(max_size=9), min_size=4, max_size=4).map(":".join))
 def test_typed_line_is_parsed_or_problem(text: str) -> None:
-    """Whatever it is."""
+    """Any typed line gives a grant or a problem."""
     try:
         line = trc_grant.parse_allow_option(text)
     except Problem:

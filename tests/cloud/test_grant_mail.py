@@ -70,13 +70,13 @@ def test_devices_of_older_mails_become_chips() -> None:
     ],
 )
 def test_line_survives_quoting_and_wrapping(text: str) -> None:
-    """Of bold text and of a quoted copy, too."""
+    """A line is read despite quoting, wrapping and bold text."""
     assert (ONE,) == rows(text)
 
 
 @pytest.mark.parametrize("text", [SIX.splitlines()[1], f"> **{SIX.splitlines()[1]}**", ALLOWED])
 def test_line_is_typed_in_either_form(text: str) -> None:
-    """As the e-mail has it, or as `--allow` does."""
+    """A line can be typed as in the e-mail or as for `--allow`."""
     assert trc_mail.parse_line(text) == ONE
 
 
@@ -153,7 +153,7 @@ _PIECES = st.sampled_from(
 @given(st.one_of(st.text(max_size=400), st.lists(_PIECES, max_size=60).map(" ".join)))
 @settings(max_examples=300)
 def test_no_text_raises_anything_but_a_problem(text: str) -> None:
-    """What is read is sound, and is read the same again from its own lines."""
+    """Any text gives a valid grant or a problem, and a grant's own lines give it again."""
     try:
         grant = trc_mail.parse_grant_mail(text).grant
     except Problem:
@@ -179,7 +179,7 @@ def test_hostile_texts_take_no_time(text: str) -> None:
 
 
 def test_many_lines_are_cut() -> None:
-    """They don't fill the state folder."""
+    """Many lines are truncated, so they don't fill the state folder."""
     many = "".join(f"{n} spot Cloud TPU v6e chips in zone us-east{n}-d\n" for n in range(1, 3000))
 
     assert 200 == len(rows(many))

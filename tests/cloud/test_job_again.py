@@ -52,7 +52,7 @@ AT_ONCE = (((0, "RUNNING"),), None)
 
 @pytest.mark.parametrize("name", REQUESTS | FLEX_START)
 def test_request_is_read_back_from_google(name: str) -> None:
-    """So that the same TPU can be asked for again."""
+    """A request can be read back from Google, so that the same TPU can be requested again."""
     request = (REQUESTS | FLEX_START)[name]
     made = make_machine(request)
     machine = msgspec.convert(made, MachineProperties)
@@ -89,7 +89,7 @@ class Site:
         return exhaust(job_completion.follow_job(self.client, PROJECT, self.job, clock))[1]
 
     def lose(self, *, is_preemption: bool) -> None:
-        """Take the TPU away, and whatever runs on it."""
+        """Remove the TPU and everything that runs on it."""
         self.compute.lose(self.path, is_preemption=is_preemption)
         for number in range(len(self.job.workers)):
             cut(self.homes, number)
@@ -100,7 +100,7 @@ class Site:
         return len([*self.homes.glob("w*/tpustarter-jobs/*/code/waits")])
 
     def count_queries(self) -> int:
-        """Return how often Google was asked for pre-emptions."""
+        """Return the number of queries for pre-emptions."""
         return sum(path.endswith("/operations") for _, path, _ in self.compute.asked)
 
     def creations(self) -> list[Any]:
@@ -195,7 +195,7 @@ def test_deleted_tpu_is_not_made_again(site: Site, *, was_earlier: bool) -> None
 
 @needs_tmux
 def test_ctrl_c_ends_wait_for_preemption(site: Site) -> None:
-    """Google is asked for half a minute, which nobody who stops it should have to spend."""
+    """Ctrl-C ends the wait for a pre-emption, which may take half a minute."""
     site.lose(is_preemption=False)
 
     def press() -> None:
@@ -211,7 +211,7 @@ def test_ctrl_c_ends_wait_for_preemption(site: Site) -> None:
 
 
 def test_tpu_of_another_program_is_refused() -> None:
-    """Its image and its boot disk are not in a request."""
+    """A TPU of another program is refused, because requests lack its image and boot disk."""
     with serving() as compute:
         compute.add_instance("bert", "ct6e-standard-8t")
         client = connect(compute)

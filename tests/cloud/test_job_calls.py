@@ -58,7 +58,7 @@ class Far:
     def call(
         self, do: str, payload: bytes = b"", number: int = 0, **more: Any
     ) -> list[AnswerFrame]:
-        """Return the answer to a call; raises CallError."""
+        """Return the answer to a call, or raise CallError."""
         path = self.home.parent / "payload"
         path.write_bytes(payload)
         fields = {"do": do, "job": JOB, "number": number, **more}
@@ -70,7 +70,7 @@ class Far:
             call.close()
 
     def place(self, payload: bytes, number: int = 0, **more: object) -> list[AnswerFrame]:
-        """Send a folder."""
+        """Send a folder to the worker."""
         about = {
             "bytes": len(payload),
             "sha256": hashlib.sha256(payload).hexdigest(),
@@ -119,7 +119,7 @@ def far(tmp_path: Path) -> Iterator[Far]:
 
 
 def test_folder_arrives_or_nothing_stays(far: Far) -> None:
-    """Its hash decides, and a path that leads out ends it."""
+    """A folder arrives whole, as its hash shows, or nothing of it is kept."""
     good = pack(train="x", sub__deep="y")
     for payload, more in (
         (good, {"sha256": "0" * 64}),
@@ -141,7 +141,7 @@ def test_folder_arrives_or_nothing_stays(far: Far) -> None:
 
 
 def test_shared_home_takes_the_folder_once(far: Far) -> None:
-    """Several workers with one home: each has a log of its own, and one folder."""
+    """Workers with a shared home take the folder once, and have separate logs."""
     for number in range(3):
         far.place(pack(train="x"), number)
 
@@ -162,7 +162,7 @@ def test_command_keeps_its_words_and_code(far: Far) -> None:
 
 @needs_tmux
 def test_log_is_continued_at_its_offset(far: Far) -> None:
-    """Bytes, so that half of a character is no loss."""
+    """A log continues at its byte offset, even within a character."""
     far.begin("printf 'h\\303\\251llo'")
     whole = far.follow()[0]
 
@@ -172,7 +172,7 @@ def test_log_is_continued_at_its_offset(far: Far) -> None:
 
 @needs_tmux
 def test_killed_runner_leaves_no_code(far: Far) -> None:
-    """The state says so, and the next job may start once its processes have ended."""
+    """A killed runner leaves no exit code, and a new job may start once its rest is stopped."""
     far.begin("sleep 600")
     with pytest.raises(CallError, match="still running"):
         far.place(pack(train="x"), job="bert-2")
@@ -192,7 +192,7 @@ def test_killed_runner_leaves_no_code(far: Far) -> None:
 
 @needs_tmux
 def test_only_files_of_the_folder_are_fetched(far: Far, tmp_path: Path) -> None:
-    """Patterns and links lead nowhere else; what is here already is not sent again."""
+    """Only files of the folder are fetched; patterns and links can't lead elsewhere."""
     (tmp_path / "elsewhere").mkdir()
     (tmp_path / "elsewhere/secret").write_text("secret")
     far.place(pack(out__a="aa", out__b="b", train="x"))
@@ -212,7 +212,7 @@ def test_only_files_of_the_folder_are_fetched(far: Far, tmp_path: Path) -> None:
 
 
 def test_environment_is_made_once(far: Far, tmp_path: Path) -> None:
-    """With uv, which here makes an environment that has what it is asked for."""
+    """The environment is made once, with uv, and is then reused."""
     uv = far.home / ".local/bin/uv"
     uv.parent.mkdir(parents=True)
     uv.write_text(
@@ -240,7 +240,7 @@ def test_environment_is_made_once(far: Far, tmp_path: Path) -> None:
 @pytest.mark.parametrize("code", [0, 3])
 @pytest.mark.parametrize("answer", ["", "hello\n", "tpustarter-job 1\nno json\n"])
 def test_answer_that_is_none_is_an_error(far: Far, answer: str, code: int) -> None:
-    """A worker without Python, or with something else in its place; a job there would not run."""
+    """An answer in another form is an error, such as that of a worker without Python."""
     far.program.write_text(f"#!/bin/sh\nprintf '{answer}'\nexit {code}\n")
 
     with pytest.raises(CallError):
@@ -249,7 +249,7 @@ def test_answer_that_is_none_is_an_error(far: Far, answer: str, code: int) -> No
 
 @pytest.mark.parametrize("code", [0, 255])
 def test_broken_answer_is_no_end(far: Far, code: int) -> None:
-    """A frame that is cut off is not handed on."""
+    """A frame that is cut off is not taken for the end."""
     head = json.dumps({"event": "log", "size": 10, "at": 0})
     far.program.write_text(f"#!/bin/sh\nprintf 'tpustarter-job 1\\n{head}\\nabc'\nexit {code}\n")
 

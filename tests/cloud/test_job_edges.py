@@ -1,4 +1,4 @@
-"""Ctrl-C at each moment of a job, and full disks: no result is lost with its TPU."""
+"""Tests of Ctrl-C at each moment of a job, and of full disks: no result is lost."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ class Site:
         return self.homes / "moments"
 
     def note(self, method: str) -> None:
-        """Count a call of Google, and press Ctrl-C if it is the chosen moment."""
+        """Count a call of Google, and press Ctrl-C at the chosen moment."""
         self.is_started.wait(HANG_S)
         with self.moments.open("a+") as file:
             fcntl.flock(file, fcntl.LOCK_EX)
@@ -184,7 +184,7 @@ def site(tmp_path: Path, home: Path) -> Iterator[Site]:
 
 @pytest.mark.parametrize("at", range(1, MOMENTS + 1))
 def test_interrupted_job_says_what_still_runs(site: Site, at: int) -> None:
-    """Nothing is deleted before its results are here; the job can be followed, or runs nowhere."""
+    """An interrupted job deletes nothing before its results are fetched, and can be followed."""
     done = site.run("job", "bert", *RETURN, "--", COMMAND, at=at)
 
     seen = site.moments.read_text().split()
@@ -208,7 +208,7 @@ def test_interrupted_job_says_what_still_runs(site: Site, at: int) -> None:
 
 @needs_root
 def test_full_disk_keeps_tpu_with_results(site: Site) -> None:
-    """They are fetched when there is room, and the TPU is given back only then."""
+    """On a full disk the TPU is kept until its results can be fetched."""
     (site.folder / "results").mkdir()
     done = site.run("job", "bert", *RETURN, "--", LARGE, small=site.folder / "results")
 
@@ -260,7 +260,7 @@ def test_disk_full_in_deletion_loses_no_entry(
 
 @needs_root
 def test_full_state_folder_creates_nothing(site: Site) -> None:
-    """A TPU that the ledger lacks could be billed unseen."""
+    """With a full state folder nothing is created, because it could be billed unseen."""
     state = Path(site.env["TPUSTARTER_HOME"])
     state.mkdir(exist_ok=True)
     done = site.run("create", "new", "--type", "v6e-8", "--yes", "--no-wait", small=state)

@@ -86,7 +86,7 @@ def test_files_below_a_link_stay_here(repository: Path, tmp_path: Path) -> None:
 
 
 def test_folder_without_git_is_sent_whole(tmp_path: Path) -> None:
-    """But for what everybody leaves out."""
+    """A folder without git is sent whole, except for files that are usually left out."""
     for name in ("train.py", "__pycache__/x.pyc", ".venv/bin/python", "id_rsa", ".env.example"):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text("x")
@@ -98,7 +98,7 @@ def test_folder_without_git_is_sent_whole(tmp_path: Path) -> None:
 
 
 def test_archive_is_the_same_and_nobodys(repository: Path) -> None:
-    """No name and no number of an owner is in it, and two are equal."""
+    """An archive is reproducible, and has no owner names or numbers."""
     files = job_files.find_job_files(repository)
     first, second = io.BytesIO(), io.BytesIO()
 
@@ -114,7 +114,7 @@ def test_archive_is_the_same_and_nobodys(repository: Path) -> None:
 
 
 def test_too_large_folder_names_its_files(tmp_path: Path) -> None:
-    """Before anything is sent."""
+    """A folder that is too large is refused with its largest files, before anything is sent."""
     (tmp_path / "small").write_bytes(b"x")
     (tmp_path / "large").write_bytes(b"x" * 5000)
     files = job_files.find_job_files(tmp_path)
@@ -140,7 +140,7 @@ def test_folder_with_too_many_files_is_refused(
 
 
 def test_empty_folder_is_refused(tmp_path: Path) -> None:
-    """And a file in place of one."""
+    """An empty folder is refused, and so is a file."""
     with pytest.raises(Problem):
         job_files.find_job_files(tmp_path)
     (tmp_path / "x").write_text("x")

@@ -72,7 +72,7 @@ def handed(type_name: str, order: JobRequest = ORDER, **more: Any) -> HandedJob:
 
 
 def ask_tool(tool: str, texts: list[str]) -> list[dict[str, Any]]:
-    """Return the tool's own reading of texts."""
+    """Return the tool's own parse of texts."""
     assert OTHER_TOOLS
     done = subprocess.run(
         [OTHER_TOOLS, SUPPORT / "read_handover.py", tool],
@@ -89,7 +89,7 @@ def ask_tool(tool: str, texts: list[str]) -> list[dict[str, Any]]:
 
 @pytest.mark.parametrize("tool", job_handover.TOOLS)
 def test_printed_job_is_golden(tool: str, pytestconfig: pytest.Config) -> None:
-    """All but the packed folder."""
+    """The printed job is the golden one, except for the packed folder."""
     job = handed("v6e-16", replace(ORDER, again=2), is_spot=True)
     text = job_handover.format_handover(tool, job).partition("binaryData")[0]
     golden = GOLDEN / f"handover-{tool}.txt"
@@ -132,13 +132,13 @@ def test_job_set_unpacks_and_runs_the_folder(tmp_path: Path) -> None:
     ],
 )
 def test_unknown_tpu_is_refused(tool: str, job: dict[str, Any]) -> None:
-    """Nothing is printed that the tool would refuse later."""
+    """A TPU that the tool doesn't know is refused, and nothing is printed."""
     with pytest.raises(Problem):
         job_handover.format_handover(tool, handed(**job))
 
 
 def test_large_folder_is_refused(folder: Path) -> None:
-    """A ConfigMap has no room for it."""
+    """A folder that is too large for a ConfigMap is refused."""
     (folder / "data.bin").write_bytes(os.urandom(1 << 20))
 
     with pytest.raises(Problem):
@@ -162,7 +162,7 @@ def test_ledger_knows_the_tpu() -> None:
 
 @needs_other_tools
 def test_skypilot_reads_the_same_job() -> None:
-    """With its own parser, and its own command line for the command above the task."""
+    """SkyPilot's own parser and command line read the same job from the task."""
     orders = [ORDER, replace(ORDER, give_back=True), replace(ORDER, again=1)]
     jobs = [
         handed(name, order, is_spot=bool(order.again))

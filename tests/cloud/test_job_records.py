@@ -124,7 +124,7 @@ def test_worker_cannot_name_a_folder_elsewhere() -> None:
 
 
 def test_two_followers_write_one_log() -> None:
-    """Each at the offset of the worker, so that nothing is there twice."""
+    """Two followers write one log at the worker's offset, so no line appears twice."""
     first, second = (JobLog(RECORD.logs[0]) for _ in range(2))
     first.write_at(0, b"one\n")
     second.write_at(0, b"one\ntwo\n")
@@ -152,7 +152,7 @@ def test_two_followers_write_one_log() -> None:
 def test_tpu_is_kept_for_its_results(
     record: JobRecord, states: list[WorkerJobState], fetched: int, *, is_kept: bool
 ) -> None:
-    """As long as something may run there, or what was asked for is missing."""
+    """A TPU is kept while a program may run there, or while results are missing."""
     if is_kept:
         with pytest.raises(Problem):
             job_end.require_safe_results(record, states, fetched)
@@ -184,7 +184,7 @@ def test_state_of_job_is_its_worst(
 
 
 class _Listing:
-    """Google, which lists these nodes, and has one request."""
+    """A fake of Google that lists these nodes and has one request."""
 
     def __init__(
         self,
@@ -220,7 +220,7 @@ def _job(record: job_records.JobRecord) -> TpuJob:
 
 
 def test_another_tpu_of_the_name_is_kept() -> None:
-    """It was created at another time."""
+    """A TPU of the same name that was created at another time is not deleted."""
     created = job_records.JobRecord.start_time.fget(RECORD)  # type: ignore[attr-defined]
     node = replace(NODE, created=created)
     mine = replace(RECORD, created=created.isoformat())
@@ -232,7 +232,7 @@ def test_another_tpu_of_the_name_is_kept() -> None:
 
 
 def test_tpu_of_silent_zone_is_not_gone() -> None:
-    """It may be there, and billed; a TPU that a whole list lacks is gone."""
+    """A TPU in a zone that didn't answer isn't gone; one that a full listing lacks is."""
     silent = _Listing(silent="us-central1-b")
     with pytest.raises(Problem):
         job_end.find_deletion_plan(silent, _job(RECORD))  # type: ignore[arg-type]
@@ -330,7 +330,7 @@ def test_new_tpu_gets_the_same_job() -> None:
     ],
 )
 def test_request_is_read_back_from_google(more: dict[str, Any]) -> None:
-    """So that the same TPU can be asked for again."""
+    """A request can be read back from Google, so that the same TPU can be requested again."""
     request = TpuRequest(
         "bert", tpu_request.parse_type("v6e-8"), "us-central1-b", "v2-alpha-tpuv6e", **more
     )  # type: ignore[arg-type]

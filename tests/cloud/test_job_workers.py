@@ -83,13 +83,13 @@ class Site:
         return [sys.executable, str(SUPPORT / "drive_tpu.py"), "tpu", "job", *arguments]
 
     def job(self, *arguments: str, code: int = 0) -> subprocess.CompletedProcess[str]:
-        """Run it to its end, which has this code."""
+        """Run it to its end, and require this exit code."""
         done = self.run(*arguments)
         assert code == done.returncode, done.stdout + done.stderr
         return done
 
     def run(self, *arguments: str) -> subprocess.CompletedProcess[str]:
-        """Run it to its end, which may have any code."""
+        """Run it to its end, with any exit code."""
         return subprocess.run(
             self.words(*arguments),
             cwd=self.folder,
@@ -106,7 +106,7 @@ class Site:
         return job.joinpath(*parts)
 
     def queue_spot_tpu(self) -> None:
-        """Let the TPU be one of a queued resource, and the next one be there at once."""
+        """Make the TPU one of a queued resource, and let the next one be ready at once."""
         self.cloud.nodes.clear()
         name = "projects/my-project/locations/us-central1-b/queuedResources/bert"
         request = TpuRequest(
@@ -119,7 +119,7 @@ class Site:
         self.cloud.scripts["us-central1-b"] = [(at_once, None)]
 
     def let_go(self) -> None:
-        """Let a job that waits end."""
+        """Let a waiting job end."""
         for host in self.hosts:
             self.on_worker(host.number, "code", "go").touch()
 
@@ -133,7 +133,7 @@ def two_hosts(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Hosts]:
 
 @pytest.fixture
 def site(two_hosts: Hosts, home: Path, tmp_path: Path) -> Iterator[Site]:
-    """Return two workers that a test finds empty, and a TPU that they are."""
+    """Return two empty workers, and their TPU."""
     tools, folder = tmp_path / "tools", tmp_path / "train"
     tools.mkdir()
     folder.mkdir()
@@ -180,7 +180,7 @@ def shown(output: str, number: int) -> list[str]:
 
 
 def test_job_runs_and_results_are_equal(site: Site) -> None:
-    """The folder goes to both, the command runs there without us, and its results come back."""
+    """A job runs on both workers, and its results come back unchanged."""
     site.job("bert", "--via", "ssh", "--", "python3", "train.py", "10", "end")
     followed = site.job("logs", "-f", "bert")
     site.job("fetch", "bert", "out/**", "--to", "results")
@@ -257,7 +257,7 @@ def test_killed_worker_and_failed_job_are_explained(site: Site) -> None:
 
 
 def test_job_without_record_is_found_and_stopped(site: Site) -> None:
-    """The workers know it; nothing of it runs afterwards, and a second job waits for that."""
+    """A job without a record here is found on the workers and stopped."""
     stubborn = "trap '' TERM; (trap '' TERM; sleep 600) & echo deaf; sleep 600 & wait; sleep 600"
     site.job("bert", "--via", "ssh", "--", stubborn)
     busy = site.job("bert", "--via", "ssh", "--", "true", code=75)
@@ -278,7 +278,7 @@ def test_job_without_record_is_found_and_stopped(site: Site) -> None:
 
 
 def test_tpu_is_given_back_after_its_results(site: Site) -> None:
-    """Not while a result is missing, and not another TPU of the same name."""
+    """The TPU is given back only after all its results are here."""
     begin = ("bert", "--via", "ssh", "--give-back", "--yes", "--fetch")
     train = ("--", "python3", "train.py", "3")
     kept = site.job(*begin, "*.nowhere", *train, "end", code=3)
@@ -295,7 +295,7 @@ def test_tpu_is_given_back_after_its_results(site: Site) -> None:
 
 
 def test_pre_empted_worker_ends_the_job(site: Site) -> None:
-    """Google says that the TPU is gone, so nobody waits for it."""
+    """A pre-empted worker ends the job."""
     site.job("bert", "--via", "ssh", "--", "python3", "train.py", "3", "wait")
     (one,) = site.cloud.nodes.values()
     one.state = tpu_v2.Node.State.PREEMPTED
@@ -312,7 +312,7 @@ def test_pre_empted_worker_ends_the_job(site: Site) -> None:
 
 
 def test_job_starts_again_after_a_preemption(site: Site, tmp_path: Path) -> None:
-    """On a new TPU, with the same folder, and as often as it was allowed; then it is given back."""
+    """After a pre-emption the job starts again on a new TPU, as often as allowed."""
     site.queue_spot_tpu()
     output = tmp_path / "output"
     with output.open("wb") as file:
@@ -374,7 +374,7 @@ exec {ssh} -oIdentityFile={key} -oUserKnownHostsFile={tools}/known "$@"
 
 
 def test_interrupted_start_runs_everywhere_or_nowhere(site: Site, tmp_path: Path) -> None:
-    """Ctrl-C at each call of a start: what runs afterwards is in the list and can be ended."""
+    """A start that Ctrl-C interrupts runs on all workers or on none, and can be stopped."""
     ssh = tmp_path / "tools/ssh"
     for at in range(1, 8):
         values = {"tools": ssh.parent, "ssh": shutil.which("ssh"), "key": site.hosts.key}

@@ -49,12 +49,12 @@ def entry(name: str = "bert", **more: Any) -> LedgerEntry:
 
 
 def file() -> Path:
-    """Return where the ledger lies."""
+    """Return the path of the ledger."""
     return state.prepare_state_path(ledger.STATE)
 
 
 def test_an_entry_goes_from_sent_to_gone() -> None:
-    """Each step is on the disk at once."""
+    """An entry goes from sent to gone, and each step is written at once."""
     one = entry()
     ledger.add_ledger_entry(one)
     assert [one] == ledger.read_ledger()
@@ -70,7 +70,7 @@ def test_an_entry_goes_from_sent_to_gone() -> None:
 
 
 def test_entry_removed_elsewhere_is_written_again() -> None:
-    """What was just seen exists, whoever thought that it was gone."""
+    """An entry that was removed elsewhere is written again once its TPU is seen."""
     one = entry()
     ledger.add_ledger_entry(one)
     ledger.remove_ledger_entry(one)
@@ -121,7 +121,7 @@ def test_a_foreign_row_is_kept_and_not_read(row: Any) -> None:
 
 @pytest.mark.parametrize("text", ["", "{", "\x00\x01", '{"entries": [', "[1]"])
 def test_a_corrupt_ledger_is_put_aside_and_shown(text: str) -> None:
-    """What it held is not known, but that there was something is."""
+    """A corrupt ledger is put aside unchanged, is reported, and a new one is started."""
     file().parent.mkdir(parents=True, exist_ok=True)
     file().write_text(text)
 
@@ -153,7 +153,7 @@ def test_a_full_disk_loses_nothing() -> None:
 
 
 def test_full_disk_does_not_stop_following() -> None:
-    """What an entry says stays as it was on the disk, and what is not there is still an error."""
+    """On a full disk, updates leave an entry as it was; a new entry is an error."""
     ledger.add_ledger_entry(entry())
     program = (
         "import resource, sys\n"
@@ -212,7 +212,7 @@ def test_two_processes_write_at_the_same_time() -> None:
 def test_locked_ledger_is_problem(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """It is waited for a while, and then said."""
+    """A ledger that stays locked after a short wait is a problem."""
     monkeypatch.setattr(ledger, "LOCK_WAIT_S", 0.1)
     lock = file().with_suffix(".lock")
     ledger.add_ledger_entry(entry())
@@ -232,7 +232,7 @@ def test_locked_ledger_is_problem(
 
 
 def test_ledger_is_compared_with_google_listing() -> None:
-    """What is seen stays, what is gone goes, and of other projects nothing is said."""
+    """Entries that Google lists stay, others are removed, and other projects are left alone."""
     with two_zones() as cloud:
         client = WatchedClient(cloud)
         walk(cloud, [asked()], client)
@@ -248,7 +248,7 @@ def test_ledger_is_compared_with_google_listing() -> None:
 
 
 def test_empty_ledger_sends_no_request() -> None:
-    """Home and every command may call it."""
+    """An empty ledger sends no request, because every command may read it."""
     with two_zones() as cloud:
         assert ([], []) == exhaust(reconcile_ledger(WatchedClient(cloud), cloud.clock))
         assert [] == cloud.calls
@@ -299,7 +299,7 @@ def test_unreached_zone_changes_no_entry() -> None:
 
 
 def test_failed_listing_changes_nothing() -> None:
-    """What cannot be seen is not gone."""
+    """A failed listing removes no entries."""
     with two_zones() as cloud:
         ledger.add_ledger_entry(entry(phase="seen"))
         cloud.faults["GetQueuedResource"] = [Fault(7, "Permission denied")]
@@ -310,7 +310,7 @@ def test_failed_listing_changes_nothing() -> None:
 
 
 def test_nodes_without_their_request_are_not_gone() -> None:
-    """They are what is billed."""
+    """Nodes without their request are not gone, because they are still billed."""
     with two_zones() as cloud:
         client = WatchedClient(cloud)
         walk(cloud, [asked()], client)
@@ -341,7 +341,7 @@ def test_foreign_tpu_of_same_name_is_recognised() -> None:
 
 
 def test_a_name_means_its_entries_in_every_zone() -> None:
-    """Of one project."""
+    """A name means its entries in every zone of one project."""
     rows = [entry(), entry(zone=SECOND), entry("other"), entry(project="another-project")]
     for row in rows:
         ledger.add_ledger_entry(row)

@@ -73,5 +73,5 @@ def test_quota_details_replace_missing_text() -> None:
 
 @pytest.mark.parametrize("text", ["", "Quota", "Quota 'x' has been exceeded. Limit: in zone"])
 def test_other_texts_name_no_quota(text: str) -> None:
-    """Nothing is guessed."""
+    """Other texts name no quota, and nothing is guessed."""
     assert () == quota_errors.parse_quotas(text)

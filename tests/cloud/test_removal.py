@@ -41,7 +41,7 @@ def cloud() -> Iterator[ZonesCloud]:
 
 
 def doomed(cloud: ZonesCloud, name: str = "bert") -> DeletionPlan:
-    """Return what a name means now."""
+    """Return the deletion plan for a name."""
     client = WatchedClient(cloud)
     (one,) = removal.find_deletion_plans(
         client.queued_resources().items, client.nodes().items, name
@@ -50,7 +50,7 @@ def doomed(cloud: ZonesCloud, name: str = "bert") -> DeletionPlan:
 
 
 def forces(cloud: ZonesCloud) -> list[bool]:
-    """Return with what force the deletions were sent."""
+    """Return the `force` of each deletion that was sent."""
     return [message.force for message in cloud.called("DeleteQueuedResource")]
 
 
@@ -74,7 +74,7 @@ def node(cloud: ZonesCloud, name: str, state: str = "READY") -> str:
     ],
 )
 def test_force_is_used_for_requests_with_nodes(cloud: ZonesCloud, state: str, force: bool) -> None:
-    """Without it Google would refuse; where there is none it is not needed."""
+    """Requests with nodes are deleted by force, and others without."""
     cloud.scripts[FIRST] = [(((0, state),), None)]
     walk(cloud, [asked()], wait=False)
     one = doomed(cloud)
@@ -90,7 +90,7 @@ def test_force_is_used_for_requests_with_nodes(cloud: ZonesCloud, state: str, fo
 
 @pytest.mark.parametrize("state", ["CREATING", "PROVISIONING", "SUSPENDING"])
 def test_deletion_waits_until_state_allows(cloud: ZonesCloud, state: str) -> None:
-    """It is deleted as soon as Google allows it, and not when it has come to its end."""
+    """A deletion is sent as soon as the state allows it, before the request reaches its end."""
     following = "SUSPENDED" if state == "SUSPENDING" else "WAITING_FOR_RESOURCES"
     cloud.scripts[FIRST] = [(((0, state), (300, following)), None)]
     walk(cloud, [asked()], wait=False)
@@ -108,7 +108,7 @@ def test_deletion_waits_until_state_allows(cloud: ZonesCloud, state: str) -> Non
 
 
 def test_deletion_without_wait_is_not_sent_while_refused(cloud: ZonesCloud) -> None:
-    """It is said, and stays in the ledger."""
+    """Without waiting, a deletion that Google refuses isn't sent; the request stays recorded."""
     cloud.scripts[FIRST] = [(((0, "PROVISIONING"),), None)]
     walk(cloud, [asked()], wait=False)
     (kept,), is_gone = exhaust(
@@ -123,7 +123,7 @@ def test_deletion_without_wait_is_not_sent_while_refused(cloud: ZonesCloud) -> N
 
 
 def test_request_provisioned_after_display_is_deleted_by_force(cloud: ZonesCloud) -> None:
-    """It was WAITING_FOR_RESOURCES on the screen, and is being provisioned now."""
+    """A request that was waiting when it was shown is deleted by force once it provisions."""
     cloud.scripts[FIRST] = [(NEVER, None)]
     walk(cloud, [asked()], wait=False)
     cloud.clock.sleep(60)
@@ -138,7 +138,7 @@ def test_request_provisioned_after_display_is_deleted_by_force(cloud: ZonesCloud
 
 
 def test_already_deleted_tpu_counts_as_deleted(cloud: ZonesCloud) -> None:
-    """It is gone, and that is what was wanted."""
+    """A TPU that is already deleted counts as deleted."""
     walk(cloud, [asked()])
     one = doomed(cloud)
     cloud.made.clear()
@@ -151,7 +151,7 @@ def test_already_deleted_tpu_counts_as_deleted(cloud: ZonesCloud) -> None:
 
 @pytest.mark.parametrize("carried_out", [True, False], ids=["after", "before"])
 def test_lost_answer_finds_deletion(cloud: ZonesCloud, carried_out: bool) -> None:
-    """If Google has taken it, it goes on; if not, it is an error, and the entry stays."""
+    """A deletion whose answer was lost is followed, or is an error if Google has none."""
     walk(cloud, [asked()])
     one = doomed(cloud)
     cloud.faults["DeleteQueuedResource"] = [Fault(14, "Socket closed", after=carried_out)]
@@ -168,7 +168,7 @@ def test_lost_answer_finds_deletion(cloud: ZonesCloud, carried_out: bool) -> Non
 
 
 def test_slow_deletion_stays_in_ledger(cloud: ZonesCloud) -> None:
-    """After a quarter of an hour nobody waits any longer."""
+    """A slow deletion stays in the ledger after a quarter of an hour."""
     walk(cloud, [asked()])
     cloud.delete_s = 5000
     one = doomed(cloud)
@@ -196,7 +196,7 @@ def test_foreign_deletion_is_in_ledger_while_running(cloud: ZonesCloud) -> None:
 
 
 def test_node_without_request_is_deleted_alone(cloud: ZonesCloud) -> None:
-    """Others of the zone stay."""
+    """A node without a request is deleted alone; others of the zone stay."""
     full, other = node(cloud, "lonely"), node(cloud, "other")
     one = doomed(cloud, "lonely")
     _, is_gone = exhaust(removal.carry_out_deletion(WatchedClient(cloud), one, cloud.clock))
@@ -329,7 +329,7 @@ def test_stop_ends_nothing_that_was_not_shown(cloud: ZonesCloud) -> None:
 
 
 def test_multislice_is_deleted_with_its_nodes(cloud: ZonesCloud) -> None:
-    """A name means the request and each of its nodes."""
+    """A multislice is deleted by the name of its request together with its nodes."""
     walk(cloud, [asked(slices=3)])
     one = doomed(cloud, "bert-1")
 
@@ -341,7 +341,7 @@ def test_multislice_is_deleted_with_its_nodes(cloud: ZonesCloud) -> None:
 
 
 def test_a_name_in_two_zones_means_both(cloud: ZonesCloud) -> None:
-    """Who deletes it must say which."""
+    """A name in two zones means both, so the user must choose."""
     cloud.scripts[FIRST] = [(SOON, None)]
     for zone in ZONES:
         cloud.add_foreign(zone, "bert")

@@ -24,7 +24,7 @@ def drawn(node: TpuNode) -> list[str]:
 
 
 def test_a_single_host_is_one_row() -> None:
-    """With its chips, and its topology, as a slice of several hosts has it."""
+    """A single host is one row with its chips and topology, like a slice of several hosts."""
     assert ["worker 0  [####]  ready"] == drawn(sliced(1))
     assert "1 host with 4 chips, topology 2x2" == slice_drawing.describe_slice_hosts(sliced(1))
     assert "4 hosts with 4 chips each, topology 4x4" == slice_drawing.describe_slice_hosts(

@@ -43,7 +43,7 @@ def interrupt_at_each_line(call: Callable[[], None]) -> None:
 
 
 def ends(call: Callable[[], None]) -> bool:
-    """Return whether a call ends, for a deadlock in its own thread never does."""
+    """Return whether a call returns; it runs in its own thread, as it may deadlock."""
     thread = threading.Thread(target=call, daemon=True)
     thread.start()
     thread.join(HANG_S)
@@ -51,13 +51,13 @@ def ends(call: Callable[[], None]) -> bool:
 
 
 def make_tasks(_: Path) -> Callable[[], None]:
-    """Return how the calls of a job are stopped."""
+    """Return the function that stops the calls of a job."""
     settings = ConnectionSettings(Project("my-project", "-"), "/bin/true")
     return WorkerTasks(settings, [], call_once(lambda _: {})).stop
 
 
 def make_command(folder: Path) -> Callable[[], None]:
-    """Return how a command on all workers is stopped."""
+    """Return the function that stops a command on all workers."""
     return RemoteCommand([], folder).stop
 
 

@@ -80,7 +80,7 @@ def test_question_is_for_broken_tpus_of_last_minutes() -> None:
 
 
 def test_disabled_api_is_no_sign_of_health() -> None:
-    """The caller has to say that it is unknown."""
+    """If the API is disabled, the health is unknown, not good."""
     with pytest.raises(UnansweredError) as error:
         ask(disabled(rest_client.MONITORING))
 

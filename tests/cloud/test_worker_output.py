@@ -17,7 +17,7 @@ from tpustarter.cloud.jobs.worker_output import WorkerLog
 
 
 def test_the_file_keeps_both_ends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What is left out is counted."""
+    """A long output keeps both ends, with the number of bytes left out between them."""
     monkeypatch.setattr(worker_output, "HEAD_BYTES", 100)
     log = WorkerLog(tmp_path / "w0.log")
     for _ in range(100):
@@ -33,7 +33,7 @@ def test_the_file_keeps_both_ends(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 
 
 def test_old_output_is_removed(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What is young stays however much there is, for its run may not have ended."""
+    """Old output is removed; recent output is kept, because its run may not have ended."""
     monkeypatch.setattr(worker_output, "MOST_RUNS", 2)
     folders = [worker_output.make_output_folder("bert") for _ in range(4)]
     assert all(folder.exists() for folder in folders)
@@ -73,7 +73,7 @@ def test_eight_are_connected_at_a_time(tmp_path: Path, monkeypatch: pytest.Monke
 
 
 def test_a_program_that_cannot_be_started_is_named(tmp_path: Path) -> None:
-    """The others run all the same."""
+    """A program that can't be started is named, and the others run."""
     tools = lay_remote(tmp_path / "tools")
     jobs = [
         WorkerCommand("w0", (str(tmp_path / "missing"), "--worker=0")),
@@ -90,7 +90,7 @@ def test_a_program_that_cannot_be_started_is_named(tmp_path: Path) -> None:
 
 
 def test_fast_worker_blocks_until_read(tmp_path: Path) -> None:
-    """Otherwise a flood would fill the memory of this machine."""
+    """A fast worker blocks until its output is read, so memory doesn't fill up."""
     tools = lay_remote(tmp_path / "tools")
     behave(tools, all={"bytes": 10**9})
     events = RemoteCommand(

@@ -1,4 +1,4 @@
-"""The project and the cloud of the app's other tests."""
+"""Fixtures of the project and the cloud for the app's other tests."""
 
 from __future__ import annotations
 

@@ -54,7 +54,7 @@ def test_a_tpu_vm_is_stopped_and_started(cloud: FakeCloud, tmp_path: Path) -> No
 
 
 def test_a_start_without_capacity_ends_with_its_reason(cloud: FakeCloud, tmp_path: Path) -> None:
-    """Google takes the request and says only later that it cannot be done."""
+    """A start without capacity ends with Google's reason, which comes only later."""
     add(cloud, state="STOPPED")
     cloud.operations["bert"] = (8, 'There is no more capacity in the zone "us-central1-b"')
 
@@ -68,7 +68,7 @@ def test_a_start_without_capacity_ends_with_its_reason(cloud: FakeCloud, tmp_pat
 
 
 def test_failed_start_is_tried_a_second_time(cloud: FakeCloud, tmp_path: Path) -> None:
-    """With capacity by then it runs; a third start is refused, because somebody else was faster."""
+    """A failed start can be tried again; it is refused once somebody else started the VM."""
     one = add(cloud, state="STOPPED")
     cloud.operations["bert"] = (8, 'There is no more capacity in the zone "us-central1-b"')
 
@@ -93,7 +93,7 @@ def test_failed_start_is_tried_a_second_time(cloud: FakeCloud, tmp_path: Path) -
 
 
 def test_stop_continues_after_leaving_its_screen(cloud: FakeCloud, tmp_path: Path) -> None:
-    """An operation that does not end is waited for until the user has enough."""
+    """After its screen is left, a stop continues until it ends or the user stops waiting."""
     add(cloud)
     cloud.operations["bert"] = False
 
@@ -110,7 +110,7 @@ def test_stop_continues_after_leaving_its_screen(cloud: FakeCloud, tmp_path: Pat
 
 
 def test_tpu_that_cannot_stop_has_no_stop_key(cloud: FakeCloud, tmp_path: Path) -> None:
-    """A slice of several hosts; and one that is changed behind our back is refused in words."""
+    """A slice of several hosts has no stop key, and a TPU that changed is refused."""
     add(cloud, name="slice", workers=4)
     one = add(cloud, name="solo")
 
@@ -129,7 +129,7 @@ def test_tpu_that_cannot_stop_has_no_stop_key(cloud: FakeCloud, tmp_path: Path) 
 
 
 def test_leftovers_are_listed_and_deleted_together(cloud: FakeCloud, tmp_path: Path) -> None:
-    """Only what never becomes a TPU again and is ours goes, after `leftovers` was typed."""
+    """Our leftovers that can't become TPUs again are listed, and deleted together."""
     made(cloud, "failed", "FAILED", (8, "no capacity"))
     made(cloud, "suspended", "SUSPENDED")
     made(cloud, "alive", "ACTIVE")
@@ -168,7 +168,7 @@ def test_leftovers_are_listed_and_deleted_together(cloud: FakeCloud, tmp_path: P
 
 
 def test_unreached_zone_leaves_leftovers_unknown(cloud: FakeCloud, tmp_path: Path) -> None:
-    """It is named, and that no quota is taken up is not said."""
+    """If a zone isn't reached, it is named, and no claim is made that nothing is left over."""
     cloud.unreachable = ["us-west4-a"]
 
     async def journey() -> None:
@@ -182,7 +182,7 @@ def test_unreached_zone_leaves_leftovers_unknown(cloud: FakeCloud, tmp_path: Pat
 
 
 def test_refused_leftover_keeps_other_deletions(cloud: FakeCloud, tmp_path: Path) -> None:
-    """The refusal is said, and so is how many are still there."""
+    """A refused leftover is reported with the number left, and the other deletions go on."""
     made(cloud, "first", "FAILED")
     made(cloud, "second", "FAILED")
     remember(connecting(cloud)("my-project", cloud.clock), "first", "second")
@@ -203,7 +203,7 @@ def test_refused_leftover_keeps_other_deletions(cloud: FakeCloud, tmp_path: Path
 
 
 def test_unread_ledger_is_named_on_home_and_list(cloud: FakeCloud, tmp_path: Path) -> None:
-    """What it held may be billed, so it is not passed over in silence."""
+    """An unreadable ledger is named on the home screen and the list, as TPUs may be billed."""
     path = locations.state_folder_path() / "tpus.json"
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text("{ not JSON")

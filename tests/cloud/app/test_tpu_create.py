@@ -26,14 +26,14 @@ TYPES = ["v5litepod-1", "v5litepod-8", "v6e-1", "v6e-8", "v6e-16"]
 
 @pytest.fixture
 def cloud(cloud: FakeCloud) -> FakeCloud:
-    """Offer zones and types."""
+    """Run a service that offers zones and types."""
     cloud.zones = ["us-central1-a", "us-central1-b", "us-east1-d"]
     cloud.types = dict.fromkeys(cloud.zones, TYPES)
     return cloud
 
 
 def grant(*lines: str) -> None:
-    """Keep a grant."""
+    """Store a grant."""
     trc_grant.save_grant(trc_grant.Grant(tuple(map(trc_grant.parse_allow_option, lines))))
 
 
@@ -43,7 +43,7 @@ def field(pilot: Pilot[None], name: str) -> TypedField:
 
 
 def test_form_keeps_typed_fields_when_left(cloud: FakeCloud, tmp_path: Path) -> None:
-    """Every field, and the form says so; once the TPU was asked for it is empty again."""
+    """A form keeps its fields when it is left, and is empty after the TPU was requested."""
 
     async def journey() -> None:
         async with app_of(cloud, tmp_path) as pilot:
@@ -69,7 +69,7 @@ def test_form_keeps_typed_fields_when_left(cloud: FakeCloud, tmp_path: Path) -> 
 def test_unreadable_grant_blocks_request_until_noted_again(
     cloud: FakeCloud, tmp_path: Path
 ) -> None:
-    """Enter says so, and the name is asked for once it is noted anew."""
+    """An unreadable grant blocks the request until the grant is entered again."""
     damage(state.prepare_state_path(trc_grant.STATE), "cut off")
 
     async def journey() -> None:
@@ -87,7 +87,7 @@ def test_unreadable_grant_blocks_request_until_noted_again(
 
 
 def test_types_and_zones_complete_from_google_lists(cloud: FakeCloud, tmp_path: Path) -> None:
-    """As people write them; Right takes the suggestion, and each list is asked for once."""
+    """Types and zones are completed from Google's lists, each of which is requested once."""
 
     async def journey() -> None:
         async with app_of(cloud, tmp_path) as pilot:
@@ -122,7 +122,7 @@ def test_types_and_zones_complete_from_google_lists(cloud: FakeCloud, tmp_path: 
 def test_form_without_project_shows_documented_choices(
     cloud: FakeCloud, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Documented types, an example of a zone, the choices, and a key for help while one types."""
+    """Without a project, the form shows documented types, choices and an example zone."""
 
     async def journey() -> None:
         async with app_of(cloud, tmp_path) as pilot:
@@ -149,7 +149,7 @@ def test_form_without_project_shows_documented_choices(
 
 
 def test_lists_are_kept_with_their_date(cloud: FakeCloud, tmp_path: Path) -> None:
-    """Where Google does not answer, what was read last is offered, and how old it is."""
+    """If Google doesn't answer, the last lists are offered with their age."""
 
     async def journey() -> None:
         async with app_of(cloud, tmp_path) as pilot:
@@ -167,7 +167,7 @@ def test_lists_are_kept_with_their_date(cloud: FakeCloud, tmp_path: Path) -> Non
 
 
 def test_without_any_list_the_form_works(cloud: FakeCloud, tmp_path: Path) -> None:
-    """Denied or not, a list is a help and no condition."""
+    """The form works without Google's lists, for example if permission is denied."""
     denied = [Fault(7, "Permission 'tpu.locations.list' denied")] * 9
     cloud.faults = {"ListLocations": [*denied], "ListAcceleratorTypes": [*denied]}
 
@@ -182,7 +182,7 @@ def test_without_any_list_the_form_works(cloud: FakeCloud, tmp_path: Path) -> No
 
 
 def test_grant_zones_are_offered_in_its_order(cloud: FakeCloud, tmp_path: Path) -> None:
-    """Those with enough of the type; what the user types stays."""
+    """Zones of the grant with enough chips are offered in its order; typed ones stay."""
     grant("v6e:8:spot:us-east1-d", "v6e:64:spot:europe-west4-a", "v5e:64:spot:us-central1-a")
 
     async def journey() -> None:
@@ -207,7 +207,7 @@ def test_grant_zones_are_offered_in_its_order(cloud: FakeCloud, tmp_path: Path) 
 def test_covered_request_shows_chips_and_asks_confirmation(
     cloud: FakeCloud, tmp_path: Path
 ) -> None:
-    """The sheet says that its chips are covered, and not that they are billed."""
+    """A covered request shows that its chips are covered, and asks for confirmation."""
     grant("v6e:64:spot:us-central1-b")
 
     async def journey() -> None:
@@ -225,7 +225,7 @@ def test_covered_request_shows_chips_and_asks_confirmation(
 
 
 def test_uncovered_request_needs_its_name_typed(cloud: FakeCloud, tmp_path: Path) -> None:
-    """Why, where it would be covered, and what to type to pay for it; otherwise nothing is sent."""
+    """A request outside the grant shows why, and is sent only after its name is typed."""
     grant("v6e:64:spot:us-east1-d")
 
     async def journey() -> None:
@@ -249,7 +249,7 @@ def test_uncovered_request_needs_its_name_typed(cloud: FakeCloud, tmp_path: Path
 
 
 def test_chips_in_use_are_counted_before_the_name(cloud: FakeCloud, tmp_path: Path) -> None:
-    """The grant has 8 and another TPU holds them, so this one would be billed."""
+    """Chips in use are counted before the name is asked, so this request would be billed."""
     grant("v6e:8:spot:us-central1-b")
     made(cloud, "other", "ACTIVE")
 
@@ -274,7 +274,7 @@ def test_chips_in_use_are_counted_before_the_name(cloud: FakeCloud, tmp_path: Pa
 
 
 def test_arrows_move_between_fields_in_scrolled_form(cloud: FakeCloud, tmp_path: Path) -> None:
-    """On a low terminal as on a high one."""
+    """The arrow keys move between fields, even if the form scrolls."""
 
     async def journey() -> None:
         async with app_of(cloud, tmp_path, size=(60, 12)) as pilot:
@@ -287,7 +287,7 @@ def test_arrows_move_between_fields_in_scrolled_form(cloud: FakeCloud, tmp_path:
 
 
 def test_wide_form_shows_slice_and_price(cloud: FakeCloud, tmp_path: Path) -> None:
-    """Beside the fields; a price that no table has is said to be unknown, with where to look."""
+    """A wide form shows the slice and its price beside the fields, or that it is unknown."""
 
     async def journey() -> None:
         async with app_of(cloud, tmp_path, size=(160, 45)) as pilot:

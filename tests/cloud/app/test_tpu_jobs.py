@@ -34,7 +34,7 @@ ROOMY = (100, 40)
 
 @pytest.fixture
 def project(project: None, monkeypatch: pytest.MonkeyPatch, home: Path) -> None:
-    """Lay gcloud's key too."""
+    """Create gcloud's SSH key too."""
     monkeypatch.setenv("HOME", str(home))
     (home / ".ssh").mkdir()
     (home / ".ssh/google_compute_engine").touch()
@@ -52,12 +52,12 @@ def workers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 
 def last_job() -> JobRecord:
-    """Return the record of the last job."""
+    """Return the record of the latest job."""
     return job_records.read_jobs()[-1]
 
 
 def job_screen(pilot: Pilot[None]) -> JobScreen:
-    """Return the screen of a job, which is in front."""
+    """Return the screen of a job, which must be on top."""
     assert isinstance(pilot.app.screen, JobScreen)
     return pilot.app.screen
 
@@ -68,13 +68,13 @@ def counts(pilot: Pilot[None]) -> list[int]:
 
 
 def is_working(pilot: Pilot[None]) -> bool:
-    """Return whether the screen of a job follows it, or a key's action goes on."""
+    """Return True while the job's screen follows the job or an action is running."""
     screen = job_screen(pilot)
     return screen._run.is_busy or screen._is_calling
 
 
 def let_go(workers: Path) -> None:
-    """Let jobs that wait end."""
+    """Let waiting jobs end."""
     for code in workers.glob("w*/tpustarter-jobs/*/code"):
         (code / "go").touch()
 
@@ -93,7 +93,7 @@ async def start(pilot: Pilot[None], command: str, *, give_back: bool = False) ->
 
 
 def test_job_goes_on_without_its_screen(cloud: FakeCloud, workers: Path, tmp_path: Path) -> None:
-    """Its results and its TPU are seen to when it is opened again, and its logs stay."""
+    """A job continues without its screen; opening it again fetches results and keeps logs."""
     add(cloud, workers=2)
 
     async def journey() -> None:
@@ -125,7 +125,7 @@ def test_job_goes_on_without_its_screen(cloud: FakeCloud, workers: Path, tmp_pat
 
 
 def test_failed_job_names_its_first_worker(cloud: FakeCloud, workers: Path, tmp_path: Path) -> None:
-    """Its log is one key away, also when the job is opened another time."""
+    """A failed job names its first worker, whose log is one key away."""
     add(cloud, workers=2)
 
     async def journey() -> None:
@@ -174,7 +174,7 @@ def test_job_is_stopped_after_a_question(cloud: FakeCloud, workers: Path, tmp_pa
 
 
 def test_lost_connection_costs_no_line(cloud: FakeCloud, workers: Path, tmp_path: Path) -> None:
-    """The worker is marked meanwhile, and its log goes on where it was."""
+    """A lost connection marks the worker, and its log continues without a gap."""
     add(cloud, workers=2)
 
     async def journey() -> None:
@@ -196,7 +196,7 @@ def test_lost_connection_costs_no_line(cloud: FakeCloud, workers: Path, tmp_path
 
 
 def test_form_starts_a_job_anew(cloud: FakeCloud, workers: Path, tmp_path: Path) -> None:
-    """After a pre-emption, and only once the name was typed, for the TPU is deleted then."""
+    """A job that may start anew after a pre-emption is sent only once the name is typed."""
     made(cloud, "bert", "ACTIVE")
 
     async def journey() -> None:
@@ -220,7 +220,7 @@ def test_form_starts_a_job_anew(cloud: FakeCloud, workers: Path, tmp_path: Path)
 
 
 def test_form_refuses_a_missing_folder(cloud: FakeCloud, workers: Path, tmp_path: Path) -> None:
-    """Neither that nor an empty command sends anything."""
+    """A missing folder or an empty command is refused before anything is sent."""
     add(cloud, workers=2)
 
     async def journey() -> None:
@@ -237,7 +237,7 @@ def test_form_refuses_a_missing_folder(cloud: FakeCloud, workers: Path, tmp_path
 
 
 def test_failed_start_leads_back_to_form(cloud: FakeCloud, workers: Path, tmp_path: Path) -> None:
-    """A worker is not reached, so the job runs nowhere, and what was typed is still there."""
+    """A failed start leads back to the form with its fields."""
     add(cloud, workers=2)
 
     async def journey() -> None:

@@ -19,7 +19,7 @@ TYPED = ("p", "w", "d")
 
 @pytest.fixture
 def project(project: None, monkeypatch: pytest.MonkeyPatch, home: Path) -> None:
-    """Lay gcloud's key too."""
+    """Create gcloud's SSH key too."""
     monkeypatch.setenv("HOME", str(home))
     (home / ".ssh").mkdir()
     (home / ".ssh/google_compute_engine").write_text("")
@@ -36,7 +36,7 @@ def tools(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_every_worker_has_its_output_and_its_end(
     cloud: FakeCloud, tools: Path, tmp_path: Path
 ) -> None:
-    """All four run it, one fails: its code is the worst, and its output is below when marked."""
+    """Each worker has its output and its end, and the worst exit code counts."""
     add(cloud, workers=4)
     behave(tools, w2={"say": "boom\n\x1b[31m[red]\n", "code": 3})
 
@@ -73,7 +73,7 @@ def test_every_worker_has_its_output_and_its_end(
 
 
 def test_single_worker_run_names_its_worker(cloud: FakeCloud, tools: Path, tmp_path: Path) -> None:
-    """A number runs it there, with a caution; what is no worker is said beside the field."""
+    """A run on a single worker names it with a caution; a wrong number is refused."""
     add(cloud, workers=4)
 
     async def journey() -> None:
@@ -97,7 +97,7 @@ def test_single_worker_run_names_its_worker(cloud: FakeCloud, tools: Path, tmp_p
 def test_a_run_that_is_stopped_leaves_no_process(
     cloud: FakeCloud, tools: Path, tmp_path: Path
 ) -> None:
-    """The second Esc ends the connections, and programs may still run on the workers, it says."""
+    """Stopping a run leaves no process here, and warns that programs may run on workers."""
     add(cloud, workers=2)
     behave(tools, all={"say": "working\n", "sleep": 3600})
 
@@ -122,7 +122,7 @@ def test_a_run_that_is_stopped_leaves_no_process(
 
 
 def test_flood_is_cut_on_screen_not_in_file(cloud: FakeCloud, tools: Path, tmp_path: Path) -> None:
-    """The last lines are shown, with the number of those above; the file has every byte."""
+    """A flood of output is cut on the screen, but the file has every byte."""
     add(cloud)
     behave(tools, all={"bytes": 10_000_000})
 
@@ -143,7 +143,7 @@ def test_flood_is_cut_on_screen_not_in_file(cloud: FakeCloud, tools: Path, tmp_p
 def test_each_obstacle_is_one_error(
     cloud: FakeCloud, tools: Path, tmp_path: Path, home: Path
 ) -> None:
-    """No key, no gcloud, a TPU that is gone: the words of the command line, and nothing is run."""
+    """Each obstacle, such as a missing key, is one error, and nothing is run."""
     add(cloud, workers=2)
 
     async def journey() -> None:

@@ -62,7 +62,7 @@ def run(*words: str, before: str = "") -> subprocess.CompletedProcess[str]:
 
 
 def add_node(cloud: FakeCloud, created: datetime) -> None:
-    """Let the service have a node that was made then."""
+    """Add a node that was created at a given time."""
     path = f"projects/my-project/locations/{ZONE}/nodes/bert"
     cloud.nodes[path] = tpu_v2.Node(
         name=path, accelerator_type="v6e-8", state=tpu_v2.Node.State.READY, create_time=created
@@ -84,7 +84,7 @@ def entry(phase: ledger.Phase = "sent") -> LedgerEntry:
 
 
 def test_a_full_disk_hides_nothing_that_google_says(cloud: FakeCloud) -> None:
-    """What is read needs no disk; what is billed is not asked for where it cannot be noted."""
+    """On a full disk, reading and deleting work, but `create` is refused."""
     run(*BERT)
     cloud.clock.sleep(300)
     read = [run(*words, before=LIMITED) for words in (("list",), ("zones",), ("cost",))]
@@ -107,7 +107,7 @@ def test_a_full_disk_hides_nothing_that_google_says(cloud: FakeCloud) -> None:
 def test_credentials_file_from_variable_is_named(
     cloud: FakeCloud, content: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """To log in anew would not help, and the variable is named."""
+    """A bad credentials file is named with its variable; no new login is advised."""
     assert cloud.port
     file = tmp_path / "key.json"
     if content:
@@ -130,7 +130,7 @@ def test_credentials_file_from_variable_is_named(
 def test_a_proxy_that_does_not_answer_is_named(
     cloud: FakeCloud, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """By its variable, as its address may hold a password."""
+    """A proxy that doesn't answer is named by its variable, as its URL may hold a password."""
     assert cloud.port
     monkeypatch.delenv(tpu_client.ENDPOINT)
     monkeypatch.setenv("https_proxy", "http://me:secret-word@127.0.0.1:1")
@@ -151,7 +151,7 @@ def test_a_proxy_that_does_not_answer_is_named(
 
 @pytest.mark.parametrize(("code", "text"), [(13, "an internal error has occurred"), (2, "")])
 def test_listing_error_does_not_mention_start(cloud: FakeCloud, code: int, text: str) -> None:
-    """And where Google gives no words, gRPC's own are not shown in their place."""
+    """A listing error shows only Google's text, without gRPC's words or a hint to start."""
     cloud.faults["ListQueuedResources"] = [Fault(code, text)]
     done = run("list")
 
@@ -163,7 +163,7 @@ def test_listing_error_does_not_mention_start(cloud: FakeCloud, code: int, text:
 
 
 def test_last_error_of_zone_walk_appears_once(cloud: FakeCloud) -> None:
-    """Which zone it was stands above it."""
+    """The last error of a walk over zones is shown once, below the zone's own line."""
     denied = "Permission denied on 'locations/us-east5-a' (or it may not exist)."
     cloud.faults["CreateQueuedResource"] = [Fault(7, denied)]
     done = run(*BERT)
@@ -174,7 +174,7 @@ def test_last_error_of_zone_walk_appears_once(cloud: FakeCloud) -> None:
 
 
 def test_clock_day_behind_invents_no_age(cloud: FakeCloud) -> None:
-    """It is said, and no age is made up."""
+    """If the clock is a day behind, a warning is shown and no age is invented."""
     add_node(cloud, datetime.now(timezone.utc) + timedelta(days=1))
     done = run("list")
 
@@ -183,7 +183,7 @@ def test_clock_day_behind_invents_no_age(cloud: FakeCloud) -> None:
 
 
 def test_unanswered_request_stays_listed(cloud: FakeCloud) -> None:
-    """`list` shows it, so `delete` knows of it as well."""
+    """A request without an answer stays in `list`, so `delete` finds it too."""
     ledger.add_ledger_entry(entry())
     done = run("delete", "bert", "--yes")
 

@@ -47,7 +47,7 @@ def run(*words: str) -> Result:
 
 
 def test_slice_from_creation_to_deletion(compute: FakeCompute) -> None:
-    """It is created, listed, shown with its machines, and deleted with its parts."""
+    """A slice is created, listed, shown with its machines, and deleted with its parts."""
     created = run(*BERT, "--yes")
     listed = json.loads(run("list", "--json").stdout)["tpus"]
     shown = run("show", "bert").stdout
@@ -67,7 +67,7 @@ def test_slice_from_creation_to_deletion(compute: FakeCompute) -> None:
 def test_package_of_compute_engine_is_not_needed(
     compute: FakeCompute, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Only the tests have it, so an installed tpustarter lists and creates without it."""
+    """Google's package for Compute Engine is not needed to list and create TPUs."""
     monkeypatch.setitem(sys.modules, "google.cloud.compute_v1", None)
     monkeypatch.setitem(sys.modules, "google.cloud.compute", None)
     created, listed = run(*BERT, "--yes"), run("list", "--json")
@@ -102,7 +102,7 @@ def test_single_host_is_stopped_and_started(compute: FakeCompute) -> None:
 
 
 def test_name_of_both_apis_is_told_apart(compute: FakeCompute) -> None:
-    """No TPU is deleted, stopped or used that was not meant."""
+    """A name that both APIs have is refused without `--api`, so no wrong TPU is touched."""
     run("create", "bert", "--type", "v6e-8", "--zone", ZONE, "--yes", "--no-wait")
     compute.add_instance("bert", "ct6e-standard-8t")
     refused = run("delete", "bert", "--yes")
@@ -122,7 +122,7 @@ def test_name_of_both_apis_is_told_apart(compute: FakeCompute) -> None:
 
 
 def test_two_tpus_of_one_name_run_nothing(cloud: FakeCloud, compute: FakeCompute) -> None:
-    """They are no multislice."""
+    """Nothing runs on two TPUs of one name, because they are no multislice."""
     compute.add_instance("bert", "ct6e-standard-8t")
     node = fake_remote.node()
     cloud.nodes[node.name] = node
@@ -134,7 +134,7 @@ def test_two_tpus_of_one_name_run_nothing(cloud: FakeCloud, compute: FakeCompute
 
 
 def test_refused_quota_is_told_from_capacity(compute: FakeCompute) -> None:
-    """It ends with another code than a lack of capacity, and nothing stays in the ledger."""
+    """A refused quota has another exit code than missing capacity, and isn't in the ledger."""
     text = "Quota 'TPUS_PER_TPU_FAMILY' exceeded.  Limit: 0.0 in region us-central1."
     compute.refusals = {"instances": [refusal(403, text, "quotaExceeded")]}
     result = run("create", "one", "--type", "v6e-8", "--zone", ZONE, "--api", "compute", "--yes")

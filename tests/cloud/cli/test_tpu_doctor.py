@@ -74,7 +74,7 @@ def test_healthy_project_exits_0(env: dict[str, str]) -> None:
 
 
 def test_failures_come_first_with_their_command(google: FakeGoogle, env: dict[str, str]) -> None:
-    """Worst first, one command each, whose lines can be pasted; stderr says what comes next."""
+    """Failures come first with one command each; stderr has the next step."""
     google.breaks("billing", {"name": "x"}).breaks("testIam", refusal(429, "Too many."))
     google.breaks("firewalls", {"items": [rule("open-to-all", "all")]})
     done = doctor(env, *PLACE)
@@ -93,7 +93,7 @@ def test_failures_come_first_with_their_command(google: FakeGoogle, env: dict[st
 
 
 def test_the_document_has_its_schema_and_no_names(google: FakeGoogle, env: dict[str, str]) -> None:
-    """Also where everything is refused with all the names in the text."""
+    """The document fits its schema and has no names, even if everything is refused."""
     google.answers = dict.fromkeys(
         google.answers, refusal(403, f"alice@example.com may not see {PROJECT}, number {NUMBER}")
     )
@@ -107,7 +107,7 @@ def test_the_document_has_its_schema_and_no_names(google: FakeGoogle, env: dict[
 
 
 def test_names_are_shown_on_request(env: dict[str, str]) -> None:
-    """In the text and in the document."""
+    """With `--show-names`, names are in the text and in the document."""
     text, document = doctor(env, "--show-names"), doctor(env, "--show-names", "--json")
 
     assert text.stdout.startswith(f"project `{PROJECT}`")
@@ -116,7 +116,7 @@ def test_names_are_shown_on_request(env: dict[str, str]) -> None:
 
 
 def test_relevant_unknown_finding_exits_3(google: FakeGoogle, env: dict[str, str]) -> None:
-    """The last sentence says that this is no proof."""
+    """An unknown finding that matters exits with 3."""
     google.breaks("consumerQuota", refusal(500, "Internal error."))
     done = doctor(env, *PLACE)
 
@@ -126,7 +126,7 @@ def test_relevant_unknown_finding_exits_3(google: FakeGoogle, env: dict[str, str
 
 
 def test_irrelevant_unknown_finding_exits_0(google: FakeGoogle, env: dict[str, str]) -> None:
-    """It is said all the same."""
+    """A finding that is unknown but irrelevant is shown, and the exit code is 0."""
     google.breaks("firewalls", refusal(403, "No."))
     done = doctor(env, *PLACE)
 
@@ -135,7 +135,7 @@ def test_irrelevant_unknown_finding_exits_0(google: FakeGoogle, env: dict[str, s
 
 
 def test_missing_credentials_exit_77(env: dict[str, str]) -> None:
-    """Nothing is asked of anybody; the command that logs in stands first."""
+    """Missing credentials exit with 77 before any request, with the login command first."""
     del env[rest_client.ENDPOINT]
     done = doctor(env, *PLACE)
 
@@ -147,7 +147,7 @@ def test_missing_credentials_exit_77(env: dict[str, str]) -> None:
 
 
 def test_dry_run_shows_commands_without_requests(google: FakeGoogle, env: dict[str, str]) -> None:
-    """No project is needed either."""
+    """A dry run shows the commands without requests, even without a project."""
     del env["GOOGLE_CLOUD_PROJECT"]
     done = doctor(env, "--dry-run")
 
@@ -159,7 +159,7 @@ def test_dry_run_shows_commands_without_requests(google: FakeGoogle, env: dict[s
 
 
 def test_dead_proxy_does_not_affect_loopback(env: dict[str, str]) -> None:
-    """One that leads nowhere."""
+    """A dead proxy doesn't affect a server on loopback."""
     proxies = dict.fromkeys(("HTTPS_PROXY", "HTTP_PROXY", "ALL_PROXY"), "http://127.0.0.1:1")
 
     assert 0 == doctor(env | proxies, *PLACE).returncode
@@ -175,7 +175,7 @@ def test_dead_proxy_does_not_affect_loopback(env: dict[str, str]) -> None:
     ],
 )
 def test_bad_input_is_one_error(env: dict[str, str], words: tuple[str, ...], hint: str) -> None:
-    """Exit 2, with the nearest name; in JSON too."""
+    """Bad input is one error with exit code 2 and the nearest name, in JSON too."""
     done, as_json = doctor(env, *words), doctor(env, *words, "--json")
 
     assert 2 == done.returncode == as_json.returncode
@@ -184,7 +184,7 @@ def test_bad_input_is_one_error(env: dict[str, str], words: tuple[str, ...], hin
 
 
 def test_a_server_elsewhere_is_refused(env: dict[str, str]) -> None:
-    """Credentials are for Google alone."""
+    """A server elsewhere is refused, because credentials are for Google only."""
     done = doctor(env | {rest_client.ENDPOINT: "192.0.2.1:80"}, *PLACE)
 
     assert 2 == done.returncode
@@ -192,7 +192,7 @@ def test_a_server_elsewhere_is_refused(env: dict[str, str]) -> None:
 
 
 def test_the_program_ends_while_a_call_still_hangs(google: FakeGoogle, env: dict[str, str]) -> None:
-    """A thread that waits keeps nobody waiting, in the time that the help promises."""
+    """The program ends within the documented time, even while a call still hangs."""
     google.breaks("compute/v1", HANG)
     driver = (
         "import sys; from tpustarter.cloud.doctor import diagnosis as doctor\n"
@@ -213,7 +213,7 @@ def test_the_program_ends_while_a_call_still_hangs(google: FakeGoogle, env: dict
 
 
 def test_the_help_names_every_exit_code(env: dict[str, str]) -> None:
-    """And it fits 80 columns."""
+    """The help names every exit code and fits 80 columns."""
     done = doctor(env, "--help")
     codes: dict[str, Any] = {str(code): None for code in (0, 1, 3, 77)}
 

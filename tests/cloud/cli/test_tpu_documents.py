@@ -1,4 +1,4 @@
-"""What `tpustarter tpu ... --json` and `trc --json` print, against the schemas of the package."""
+"""Tests of the JSON of `tpustarter tpu ...` and `trc` against the package's schemas."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def cloud(monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeCloud]:
 
 
 def add(cloud: FakeCloud, name: str, type_name: str, state: str, *, spot: bool = False) -> None:
-    """Let the service have a node that was made ten hours ago."""
+    """Add a node to the service that was created ten hours ago."""
     path = f"projects/my-secret-project/locations/{ZONE}/nodes/{name}"
     cloud.nodes[path] = tpu_v2.Node(
         name=path,
@@ -87,7 +87,7 @@ def schema(name: str) -> Any:
 
 
 def validate(fields: Any, name: str) -> None:
-    """Raise ValidationError for a document that is not as published."""
+    """Raise ValidationError for a document that doesn't fit the published schema."""
     published = schema(name)
     jsonschema.Draft202012Validator.check_schema(published)
     jsonschema.Draft202012Validator(published).validate(fields)
@@ -98,7 +98,7 @@ def validate(fields: Any, name: str) -> None:
     ("name", "words"), [(name, words) for name, rows in DOCUMENTS.items() for words in rows]
 )
 def test_printed_documents_fit_schema(name: str, words: tuple[str, ...]) -> None:
-    """One document, of the published shape and name, without the name of the project."""
+    """Printed documents fit their schemas, and don't have the project's name."""
     ledger.add_ledger_entry(
         LedgerEntry(
             "my-secret-project",
@@ -128,7 +128,7 @@ del DRY["trc"]
     ("name", "words"), [(name, words) for name, rows in DRY.items() for words in rows]
 )
 def test_dry_run_document_fits_schema(name: str, words: tuple[str, ...]) -> None:
-    """Its commands are those that the text shows, without the name of the project."""
+    """A dry run's document fits its schema and has the commands of the text."""
     done, text = run(*words, "--dry-run", "--json"), run(*words, "--dry-run").stdout
     fields = json.loads(done.stdout)
 
@@ -142,7 +142,7 @@ def test_dry_run_document_fits_schema(name: str, words: tuple[str, ...]) -> None
     ("name", "words"), [(name, words) for name, rows in ERRORS.items() for words in rows]
 )
 def test_error_document_fits_schema(cloud: FakeCloud, name: str, words: tuple[str, ...]) -> None:
-    """It has the name of the document that was asked for, and says what is wrong."""
+    """An error document fits the schema of the requested document."""
     cloud.unreachable.clear()  # an absence is certain only where every zone has answered
     done = run(*words, "--json")
     fields = json.loads(done.stdout)
@@ -152,7 +152,7 @@ def test_error_document_fits_schema(cloud: FakeCloud, name: str, words: tuple[st
 
 
 def test_google_error_fits_schema_without_project_name(cloud: FakeCloud) -> None:
-    """Its text is in it, and the project is not."""
+    """A Google error fits the schema and has its text, but not the project's name."""
     text = "Permission 'tpu.nodes.list' denied on 'projects/my-secret-project/locations/-'"
     cloud.faults["ListNodes"] = [Fault(7, text)]
     done = run("tpu", "list", "--json")
@@ -167,7 +167,7 @@ def test_google_error_fits_schema_without_project_name(cloud: FakeCloud) -> None
     [("tpus", "list"), ("offers", "types"), ("cost", "cost"), ("doctor", "doctor"), ("trc", "")],
 )
 def test_early_signal_leaves_error_document_of_schema(name: str, verb: str) -> None:
-    """Scripts read it like any other error."""
+    """An early signal leaves an error document of the schema."""
     words = ("tpu", verb, "--json") if verb else ("trc", "--json")
 
     validate(json.loads(format_interrupted_output(words, ExitCode.INTERRUPTED)), name)
@@ -200,7 +200,7 @@ WRONG: list[tuple[str, Callable[[Any], Any]]] = [
 
 @pytest.fixture(scope="module")
 def printed() -> dict[str, Any]:
-    """Keep what was printed for each document, so that each is asked for once."""
+    """Cache the output of each document, so that each is requested only once."""
     return {}
 
 
@@ -209,7 +209,7 @@ def printed() -> dict[str, Any]:
 def test_a_wrong_document_is_refused(
     name: str, spoil: Callable[[Any], Any], printed: dict[str, Any]
 ) -> None:
-    """So the schemas say something."""
+    """A wrong document is refused, so the schemas can fail."""
     if name not in printed:
         printed[name] = json.loads(run(*DOCUMENTS[name][0], "--json").stdout)
     fields = copy.deepcopy(printed[name])
@@ -222,7 +222,7 @@ def test_a_wrong_document_is_refused(
 
 @pytest.mark.usefixtures("cloud")
 def test_corrupt_ledger_copy_is_shown_until_deleted(home: Path) -> None:
-    """Where it is, what it may hold and what to do: in the text, and in the document."""
+    """The copy of a corrupt ledger is in the text and the document until it is deleted."""
     ledger.add_ledger_entry(
         LedgerEntry(
             "my-secret-project",

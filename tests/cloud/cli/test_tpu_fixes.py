@@ -79,7 +79,7 @@ def test_fix_on_terminal_can_be_pasted(
 def test_fix_off_terminal_names_no_project(
     as_json: bool, words: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Logs and documents are passed on."""
+    """A fix off the terminal names no project, because logs and documents are shared."""
     if words is CONFIGURED:
         monkeypatch.setenv("CLOUDSDK_CORE_PROJECT", PROJECT)
     words = (*words, *(["--json"] if as_json else []))
@@ -93,7 +93,7 @@ def test_fix_off_terminal_names_no_project(
 
 
 def test_fix_on_terminal_hides_secrets(cloud: FakeCloud, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Only the project is shown."""
+    """A fix on the terminal shows the project, and no secrets."""
     secret = "hf_0123456789abcdefghij"
     monkeypatch.setenv("HF_TOKEN", secret)
     monkeypatch.setenv("CLOUDSDK_CORE_PROJECT", PROJECT)

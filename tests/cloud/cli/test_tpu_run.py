@@ -40,7 +40,7 @@ def tools(tmp_path: Path) -> Path:
 
 
 def environment(cloud: FakeCloud, tools: Path, home: Path) -> dict[str, str]:
-    """Return what a command runs in: its key is there, and nothing of Google's is."""
+    """Return the environment of a command: it has an SSH key, and nothing else of Google's."""
     (home / ".ssh").mkdir(exist_ok=True)
     (home / ".ssh/google_compute_engine").write_text("")
     return {
@@ -62,7 +62,7 @@ def words(*arguments: str) -> list[str]:
 
 @pytest.fixture
 def run(cloud: FakeCloud, tools: Path, home: Path) -> Tpu:
-    """Return what runs the command to its end."""
+    """Return a function that runs the command to its end."""
 
     def run(*arguments: str, **changes: str) -> subprocess.CompletedProcess[str]:
         env = {**environment(cloud, tools, home), **changes}
@@ -72,7 +72,7 @@ def run(cloud: FakeCloud, tools: Path, home: Path) -> Tpu:
 
 
 def add(cloud: FakeCloud, **fields: Any) -> None:
-    """Let a node exist."""
+    """Add a node."""
     one = node(**fields)
     cloud.nodes[one.name] = one
 
@@ -83,7 +83,7 @@ def folder_of(done: subprocess.CompletedProcess[str]) -> Path:
 
 
 def is_alive(pid: int) -> bool:
-    """Return whether a process runs: a zombie does not."""
+    """Return whether a process runs; zombies don't count."""
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
     except OSError:
@@ -109,7 +109,7 @@ def until_nothing_is_left(tools: Path) -> None:
 
 
 def test_every_worker_has_label_and_output_file(cloud: FakeCloud, tools: Path, run: Tpu) -> None:
-    """The exact gcloud command is shown first, stdout is theirs alone, and all ended with 0."""
+    """Every worker has a label and an output file, and the gcloud command is shown first."""
     add(cloud, workers=4)
     behave(tools, w2={"say": "one\n\ntwo, without an end", "error": "a warning\n"})
 
@@ -141,7 +141,7 @@ def test_every_worker_has_label_and_output_file(cloud: FakeCloud, tools: Path, r
 
 
 def test_64_workers_run_side_by_side(cloud: FakeCloud, tools: Path, home: Path) -> None:
-    """A program of JAX's starts only once every host takes part, so none may wait for another.
+    """64 workers run side by side, because a JAX program needs all its hosts.
 
     They need more open files than a shell usually allows.
     """
@@ -164,7 +164,7 @@ def test_64_workers_run_side_by_side(cloud: FakeCloud, tools: Path, home: Path) 
 
 
 def test_exit_code_is_worst_and_failures_are_named(cloud: FakeCloud, tools: Path, run: Tpu) -> None:
-    """A worker that was not reached counts as failed, and so does one killed by a signal."""
+    """The exit code is the worst one, and failed workers are named."""
     add(cloud, workers=6)
     missing = (
         "ERROR: (gcloud.compute.tpus.tpu-vm.ssh) SSH Key is not present in the SSH agent. Please "
@@ -188,7 +188,7 @@ def test_exit_code_is_worst_and_failures_are_named(cloud: FakeCloud, tools: Path
 
 
 def test_exit_255_is_explained_by_tpu_state(cloud: FakeCloud, tools: Path, run: Tpu) -> None:
-    """A spot TPU that was pre-empted while the command ran shows as that."""
+    """Exit code 255 is explained by the TPU's state, such as a pre-emption."""
     add(cloud, workers=2)
     behave(tools, all={"code": 255, "error": "ssh: connection lost in some way\n"})
     looked: list[str] = []
@@ -208,7 +208,7 @@ def test_exit_255_is_explained_by_tpu_state(cloud: FakeCloud, tools: Path, run: 
 
 
 def test_time_limit_kills_command_ignoring_sigterm(cloud: FakeCloud, tools: Path, run: Tpu) -> None:
-    """Its children are ended as well, and the others keep what they did.
+    """A time limit kills a command that ignores SIGTERM, and keeps the others' output.
 
     The limit is reached once those have ended.
     """
@@ -229,7 +229,7 @@ def test_time_limit_kills_command_ignoring_sigterm(cloud: FakeCloud, tools: Path
 def test_no_process_survives_any_end_of_program(
     cloud: FakeCloud, tools: Path, home: Path, number: int, code: int
 ) -> None:
-    """Ctrl-C ends every worker's process, and so does a kill that nobody can hear."""
+    """No process survives Ctrl-C or SIGKILL of the program."""
     add(cloud, workers=3)
     behave(tools, all={"sleep": 3600, "child": True})
     env = environment(cloud, tools, home)
@@ -251,7 +251,7 @@ def test_no_process_survives_any_end_of_program(
 
 
 def test_closed_reader_ends_run_cleanly(cloud: FakeCloud, tools: Path, home: Path) -> None:
-    """As `head` does: the workers are ended, and the exit code says why."""
+    """If the reader closes, as `head` does, the workers are ended and the exit code says why."""
     add(cloud, workers=2)
     behave(tools, all={"bytes": 10**9})
     with subprocess.Popen(
@@ -269,7 +269,7 @@ def test_closed_reader_ends_run_cleanly(cloud: FakeCloud, tools: Path, home: Pat
 
 
 def test_200_mb_of_output_need_little_memory(cloud: FakeCloud, tools: Path, home: Path) -> None:
-    """Its file keeps the first and the last part, and says how much is left out."""
+    """200 MB of output need little memory; the file keeps its first and last parts."""
     add(cloud, workers=2)
     behave(tools, w1={"bytes": 200_000_000, "sleep": 0, "say": "begins\n", "error": "ends\n"})
     env = environment(cloud, tools, home)
@@ -301,7 +301,7 @@ def test_200_mb_of_output_need_little_memory(cloud: FakeCloud, tools: Path, home
 def test_unready_tpu_is_one_error(
     cloud: FakeCloud, tools: Path, run: Tpu, state: str, code: int
 ) -> None:
-    """Nothing is started."""
+    """A TPU that isn't ready is one error, and nothing is started."""
     add(cloud, state=state)
     expected = f"`bert` is {state}, expected READY"
 
@@ -314,7 +314,7 @@ def test_unready_tpu_is_one_error(
 
 
 def test_absent_tpu_is_one_error(cloud: FakeCloud, tools: Path, run: Tpu) -> None:
-    """One that still waits in the queue is told apart from one that never was."""
+    """An absent TPU is one error, and one that is still queued is reported as such."""
     path = "projects/my-project/locations/us-central1-b/queuedResources/waits"
     from google.cloud import tpu_v2
 
@@ -332,7 +332,7 @@ def test_absent_tpu_is_one_error(cloud: FakeCloud, tools: Path, run: Tpu) -> Non
 def test_missing_gcloud_is_one_error_and_ssh_works(
     cloud: FakeCloud, tmp_path: Path, run: Tpu
 ) -> None:
-    """The error says how to install gcloud."""
+    """A missing gcloud is one error that says how to install it; ssh works without it."""
     add(cloud, workers=2)
     only_ssh = lay_remote(tmp_path / "ssh", "ssh")
 
@@ -351,7 +351,7 @@ def test_missing_gcloud_is_one_error_and_ssh_works(
 
 
 def test_node_without_external_address_uses_iap(cloud: FakeCloud, tools: Path, run: Tpu) -> None:
-    """The flag is in gcloud's alpha track alone."""
+    """A node without an external address uses IAP, whose flag is in gcloud's alpha track."""
     add(cloud, external=False)
 
     done = run("bert", "--", "ls")
@@ -363,7 +363,7 @@ def test_node_without_external_address_uses_iap(cloud: FakeCloud, tools: Path, r
 
 
 def test_slices_of_multislice_are_distinguished(cloud: FakeCloud, tools: Path, run: Tpu) -> None:
-    """The name of the queued resource means all of them."""
+    """The slices of a multislice are distinguished; the request's name means all of them."""
     for name in ("bert-0", "bert-1", "bert-10"):
         add(cloud, name=name, workers=2, queued_resource="bert")
 
@@ -378,7 +378,7 @@ def test_slices_of_multislice_are_distinguished(cloud: FakeCloud, tools: Path, r
 def test_several_workers_need_the_key_that_gcloud_makes(
     cloud: FakeCloud, tools: Path, run: Tpu, home: Path
 ) -> None:
-    """Eight at a time would each make one."""
+    """Several workers need gcloud's SSH key first, or each connection would create one."""
     add(cloud, workers=2)
     elsewhere = home / "elsewhere"
     elsewhere.mkdir()
@@ -409,7 +409,7 @@ def test_several_workers_need_the_key_that_gcloud_makes(
 def test_invalid_options_are_one_error(
     cloud: FakeCloud, tools: Path, run: Tpu, arguments: list[str], expected: str
 ) -> None:
-    """Nothing is started."""
+    """Invalid options are one error, and nothing is started."""
     add(cloud, workers=2)
 
     done = run(*arguments)
@@ -427,7 +427,7 @@ def test_invalid_options_are_one_error(
 def test_workers_are_chosen_as_with_gcloud(
     cloud: FakeCloud, tools: Path, run: Tpu, typed: str, numbers: list[int]
 ) -> None:
-    """A list, a range, both, or all; each worker once."""
+    """Workers are chosen as with gcloud: a list, a range, both or all, each once."""
     add(cloud, workers=4)
     done = run("bert", "--worker", typed, "--", "ls")
 
@@ -437,7 +437,7 @@ def test_workers_are_chosen_as_with_gcloud(
 
 
 def test_a_dry_run_names_the_workers(run: Tpu) -> None:
-    """The command is that of the first."""
+    """A dry run names the workers, with the command of the first."""
     done = run("bert", "--worker", "1-3,7", "--dry-run", "--", "ls")
 
     assert "--worker=1" in done.stdout
@@ -445,7 +445,7 @@ def test_a_dry_run_names_the_workers(run: Tpu) -> None:
 
 
 def test_dry_run_sends_no_request(cloud: FakeCloud, tools: Path, run: Tpu) -> None:
-    """It needs no credentials, no gcloud and no TPU."""
+    """A dry run needs no credentials, gcloud or TPU, and sends no request."""
     done = run("bert", "--worker", "all", "--dry-run", "--", "ls", PATH="/nowhere")
 
     assert 0 == done.returncode, done.stderr
@@ -456,7 +456,7 @@ def test_dry_run_sends_no_request(cloud: FakeCloud, tools: Path, run: Tpu) -> No
 
 
 def test_worker_output_cannot_control_terminal(cloud: FakeCloud, tools: Path, home: Path) -> None:
-    """Escape sequences are spelt out there; in a pipe they stay as they are."""
+    """Worker output can't control the terminal; in a pipe it is unchanged."""
     add(cloud)
     behave(tools, w0={"say": "\x1b[2J\tred\r50 %\r100 %\n"})
     env = environment(cloud, tools, home)
@@ -482,7 +482,7 @@ def test_worker_output_cannot_control_terminal(cloud: FakeCloud, tools: Path, ho
 
 
 def test_hostile_names_from_service_are_refused(cloud: FakeCloud, tools: Path, run: Tpu) -> None:
-    """What stands in a command is checked, wherever it comes from."""
+    """Hostile names from the service are refused before they are part of a command."""
     one = node()
     one.network_endpoints[0].access_config.external_ip = "-oProxyCommand=x"
     cloud.nodes[one.name] = one

@@ -38,14 +38,14 @@ def cloud() -> Iterator[FakeCloud]:
 
 
 def add(cloud: FakeCloud, **fields: Any) -> None:
-    """Let a node exist."""
+    """Add a node."""
     one = node(**fields)
     cloud.nodes[one.name] = one
 
 
 @pytest.fixture
 def run(cloud: FakeCloud, home: Path) -> Run:
-    """Return what runs the command to its end."""
+    """Return a function that runs the command to its end."""
 
     def run(*arguments: str, **changes: str) -> subprocess.CompletedProcess[str]:
         env = {
@@ -64,7 +64,7 @@ def run(cloud: FakeCloud, home: Path) -> Run:
 
 
 def config(home: Path, data: bytes | None = None) -> Path:
-    """Return the user's configuration, with something in it."""
+    """Write the user's configuration, and return its path."""
     path = home / ".ssh/config"
     path.parent.mkdir(mode=0o700, exist_ok=True)
     if data is not None:
@@ -74,7 +74,7 @@ def config(home: Path, data: bytes | None = None) -> Path:
 
 
 def of_ssh(path: Path, host: str) -> dict[str, str]:
-    """Return what the real ssh would do for a host."""
+    """Return the settings that the real ssh would use for a host."""
     ssh = shutil.which("ssh")
     if ssh is None:
         pytest.skip("ssh is not installed here, so that what it reads was not tried")
@@ -85,7 +85,7 @@ def of_ssh(path: Path, host: str) -> dict[str, str]:
 
 
 def test_ssh_reads_every_worker(home: Path, run: Run) -> None:
-    """The first one has a short name too; the folder and the file are made for the user alone."""
+    """The real ssh reads every worker from the file, which only the user can read."""
     done = run()
 
     assert 0 == done.returncode, done.stderr
@@ -110,7 +110,7 @@ def test_ssh_reads_every_worker(home: Path, run: Run) -> None:
 
 
 def test_node_without_external_address_uses_iap(cloud: FakeCloud, home: Path, run: Run) -> None:
-    """By what gcloud documents."""
+    """A node without an external address is reached through IAP, as gcloud documents."""
     add(cloud, external=False, name="inside")
 
     done = run("inside")
@@ -126,7 +126,7 @@ def test_node_without_external_address_uses_iap(cloud: FakeCloud, home: Path, ru
 
 @pytest.mark.parametrize("content", CONTENTS)
 def test_removing_leaves_every_other_byte(home: Path, run: Run, content: bytes) -> None:
-    """Writing changes our lines alone, twice writes the same, and removing restores the file."""
+    """Removing our entries leaves every other byte, and writing twice changes nothing."""
     path = config(home, content)
 
     written = run()
@@ -145,7 +145,7 @@ def test_removing_leaves_every_other_byte(home: Path, run: Run, content: bytes) 
 
 
 def test_other_hosts_are_as_they_were(home: Path, run: Run) -> None:
-    """What stood before the first `Host` still applies to all, and ours wins for our hosts."""
+    """Settings of other hosts stay the same, and our hosts use ours."""
     path = config(home, b"ServerAliveInterval 7\nHost old\n  User x\nHost *\n  User everybody\n")
     before = of_ssh(path, "old"), of_ssh(path, "new")
 
@@ -156,7 +156,7 @@ def test_other_hosts_are_as_they_were(home: Path, run: Run) -> None:
 
 
 def test_lines_around_ours_stay_where_they_are(home: Path, run: Run) -> None:
-    """Somebody may have moved ours to another place."""
+    """Lines around ours stay where they are, even if our lines were moved."""
     path = config(home)
     run()
     ours = path.read_bytes()
@@ -186,7 +186,7 @@ def test_lines_around_ours_stay_where_they_are(home: Path, run: Run) -> None:
 def test_damaged_marks_are_refused(
     home: Path, run: Run, damaged: bytes, arguments: tuple[str, ...]
 ) -> None:
-    """Nobody knows which lines are ours then."""
+    """Damaged marks are refused, because it isn't known which lines are ours."""
     path = config(home, damaged)
 
     done = run(*arguments)
@@ -197,7 +197,7 @@ def test_damaged_marks_are_refused(
 
 
 def test_a_link_stays_a_link_and_permissions_stay(tmp_path: Path, home: Path, run: Run) -> None:
-    """Dotfiles are often kept elsewhere."""
+    """A link stays a link, and permissions stay, because dotfiles are often kept elsewhere."""
     real = tmp_path / "dotfiles"
     real.write_bytes(b"Host a\n")
     real.chmod(0o640)
@@ -217,7 +217,7 @@ def test_a_link_stays_a_link_and_permissions_stay(tmp_path: Path, home: Path, ru
 def test_entries_are_kept_replaced_and_removed_by_name(
     cloud: FakeCloud, home: Path, run: Run
 ) -> None:
-    """A name changes its own entry; without one, what is gone goes."""
+    """Entries are kept, replaced and removed by name; without one, absent TPUs are removed."""
     path = config(home)
     add(cloud, name="gpt", zone="us-east5-a")
     run("bert")
@@ -242,7 +242,7 @@ def test_entries_are_kept_replaced_and_removed_by_name(
 
 
 def test_one_name_for_two_tpus_is_refused(cloud: FakeCloud, home: Path, run: Run) -> None:
-    """The name alone does not say which; a worker may also be called like another TPU."""
+    """One name for two TPUs is refused, and so is a worker named like another TPU."""
     add(cloud, zone="us-east5-a")
     add(cloud, name="bert-w1")
 
@@ -255,7 +255,7 @@ def test_one_name_for_two_tpus_is_refused(cloud: FakeCloud, home: Path, run: Run
 
 
 def test_unready_tpu_is_not_written(cloud: FakeCloud, home: Path, run: Run) -> None:
-    """Named, it is an error; otherwise it is left out."""
+    """A TPU that isn't ready is left out, or is an error if it was named."""
     add(cloud, name="off", state="STOPPED")
 
     named, everything = run("off"), run()
@@ -284,7 +284,7 @@ def test_dry_run_shows_diff_and_writes_nothing(home: Path, run: Run) -> None:
 
 
 def test_strange_files_are_refused(tmp_path: Path, run: Run) -> None:
-    """A pipe, a folder, a folder that cannot be made."""
+    """Unusual files are refused: a pipe, a folder, or a folder that can't be created."""
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
     (tmp_path / "file").write_text("")
