@@ -1,6 +1,6 @@
-"""Every block of every lesson does what the lesson says, on eight virtual CPU devices.
+"""Every block of every lesson, run on eight virtual CPU devices.
 
-Those of the first day are in a file of their own.
+Blocks of the first day are in `test_first_day.py`.
 """
 
 from __future__ import annotations
@@ -20,5 +20,5 @@ LESSONS = [one for one in shipped.lessons(*shipped.DEFAULT) if one.id not in RUN
 @pytest.mark.usefixtures("stored_programs")
 @pytest.mark.parametrize("lesson", LESSONS, ids=lambda one: one.id)
 def test_every_block_holds(lesson: Lesson) -> None:
-    """The lessons are true here."""
+    """The block of a shipped lesson has the result and output that the lesson states."""
     shipped.every_block_holds(lesson, environment())

@@ -1,4 +1,4 @@
-"""A cause beside what follows from it, in both orders: the cause comes first."""
+"""Failures with a cause and its effects in one log: the cause is listed first."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def ids(text: str) -> list[str]:
 
 @functools.cache
 def sure(name: str) -> str:
-    """Return an example that shows a failure first by itself, or an empty text."""
+    """Return an example whose first failure is this one, or an empty text."""
     for example in BY_ID[name].examples:
         first = matches(example)[:1]
         if first and first[0].failure is BY_ID[name] and first[0].confidence == "likely":
@@ -42,7 +42,7 @@ def sure(name: str) -> str:
 
 @pytest.mark.parametrize("is_reversed", [False, True], ids=["in order", "reversed"])
 def test_cause_comes_before_explained_effects(is_reversed: bool) -> None:
-    """Wherever in the log each of them stands; logs of several workers are in no order."""
+    """The cause is listed before its effects, whatever their order in the log."""
     wrong: list[str] = []
     tried = 0
     for row in ROWS:
@@ -64,7 +64,7 @@ def test_cause_comes_before_explained_effects(is_reversed: bool) -> None:
 
 @pytest.mark.parametrize("is_reversed", [False, True], ids=["in order", "reversed"])
 def test_cause_comes_before_process_death(is_reversed: bool) -> None:
-    """Whatever breaks one worker, the others only say that it is gone."""
+    """The failure that broke one worker is listed before the reports that it is gone."""
     wrong: list[str] = []
     tried = 0
     causes = [row for row in ROWS if row.role == "cause" and sure(row.id)]
@@ -83,7 +83,7 @@ def test_cause_comes_before_process_death(is_reversed: bool) -> None:
 
 @pytest.mark.parametrize("name", ["hbm-oom", "hbm-full"])
 def test_large_program_and_full_memory_are_distinguished(name: str) -> None:
-    """Only the compiler lists allocations; as a program runs, it is what Python holds."""
+    """`hbm-oom` advises on the compiler's list of allocations, `hbm-full` on live arrays."""
     for example in BY_ID[name].examples:
         assert [name] == ids(example)
     lists = ["message lists" in fix for fix in BY_ID[name].fix]
@@ -92,7 +92,7 @@ def test_large_program_and_full_memory_are_distinguished(name: str) -> None:
 
 
 def test_loops_come_first_for_needed_integer() -> None:
-    """A choice between two values is what a condition needs."""
+    """A needed integer suggests a loop such as `fori_loop` first, a condition `jnp.where`."""
     for name, first in (("python-if-in-jit", "jnp.where"), ("python-int-in-jit", "fori_loop")):
         row = BY_ID[name]
 

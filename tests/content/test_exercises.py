@@ -20,7 +20,7 @@ from tpustarter.learning.run.lesson_process import LessonSession
 
 @pytest.fixture(scope="module")
 def warm() -> Iterator[dict[object, LessonSession]]:
-    """Return one session for each framework, and one for the lesson with files that is judged.
+    """Return one session for each framework, and one for the present lesson with files.
 
     Lessons about compiling have a session of their own, which loads no stored program.
     """
@@ -39,7 +39,7 @@ EXERCISES = [one for one in shipped_exercises(*DEFAULT) if one.id not in KINDS]
 def test_exercise_fails_as_shipped_and_passes_when_solved(
     one: Exercise, warm: dict[object, LessonSession]
 ) -> None:
-    """By an assertion that says what is missing, not by an accident."""
+    """The shipped exercise fails at an assertion that names what is missing."""
     lesson = one.lesson
     kind = "with files" if lesson.code_names else (lesson.framework, lesson.fresh)
     session = warm.get(kind)

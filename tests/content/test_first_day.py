@@ -1,4 +1,4 @@
-"""Every block of a newcomer's first day does what the lesson says; in the newest Python, too."""
+"""Every block of a newcomer's first-day lessons, also run in the newest Python."""
 
 from __future__ import annotations
 
@@ -16,5 +16,5 @@ LESSONS = [one for one in shipped.lessons(*shipped.DEFAULT) if one.id in FIRST_D
 @pytest.mark.usefixtures("stored_programs")
 @pytest.mark.parametrize("lesson", LESSONS, ids=lambda one: one.id)
 def test_every_block_of_first_day_holds(lesson: Lesson) -> None:
-    """The lessons are true here."""
+    """The block of a shipped lesson has the result and output that the lesson states."""
     shipped.every_block_holds(lesson, environment())

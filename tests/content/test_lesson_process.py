@@ -1,4 +1,4 @@
-"""Blocks in real processes and everything that can go wrong in them, each bounded."""
+"""Blocks run in real processes: crashes, hangs, output and limits."""
 
 from __future__ import annotations
 
@@ -231,7 +231,7 @@ PATHOLOGIES = {
 
 
 def test_hang_has_stack_on_busy_machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The limit begins with the block, however late its process reads the command."""
+    """The time limit starts with the block, even if its process reads the command late."""
     code, more, _, _, _, output = PATHOLOGIES["hangs"]
     send = Probe.send
 
@@ -248,7 +248,7 @@ def test_hang_has_stack_on_busy_machine(tmp_path: Path, monkeypatch: pytest.Monk
 
 @pytest.mark.parametrize("name", sorted(PATHOLOGIES))
 def test_every_pathology_costs_only_its_block(name: str, tmp_path: Path) -> None:
-    """Every block ends as its name says; the next one runs, and no process is left."""
+    """Each pathology ends its block as listed; the next block runs and no process is left."""
     code, more, status, reason, detail, output = PATHOLOGIES[name]
     lesson = make_lesson(
         tmp_path,
@@ -271,7 +271,7 @@ def test_every_pathology_costs_only_its_block(name: str, tmp_path: Path) -> None
 
 
 def test_output_arrives_as_written(tmp_path: Path) -> None:
-    """A line is told before the block ends, an unfinished one as well, in whole characters."""
+    """Lines and unfinished lines arrive before the block ends, never split inside a character."""
     seen = tmp_path / "seen"
     code = (
         "import os, time\nprint('first')\nprint('€', end='')\n"
@@ -291,7 +291,7 @@ def test_output_arrives_as_written(tmp_path: Path) -> None:
 
 
 def test_blocks_share_names_and_traceback_shows_their_lines(tmp_path: Path) -> None:
-    """One namespace, as in one program; each frame names the block that it is a line of."""
+    """All blocks share one namespace, and each traceback frame names its block."""
     one = (
         "import dataclasses\n@dataclasses.dataclass\nclass A:\n    x: int\ndef f(a): return 1 / a.x"
     )
@@ -306,7 +306,7 @@ def test_blocks_share_names_and_traceback_shows_their_lines(tmp_path: Path) -> N
 
 
 def test_error_is_shown_without_jax_frame_notes(tmp_path: Path) -> None:
-    """Every note of the program itself stays."""
+    """JAX's note on removed frames is hidden, and the program's own notes stay."""
     note = "For simplicity, JAX has removed its internal frames from the traceback of"
     code = f"error = ValueError('wrong')\nerror.__notes__ = ['mine', '----\\n{note}']\nraise error"
     output = run_lesson(make_lesson(tmp_path, fence(code)))["one"].output
@@ -316,7 +316,7 @@ def test_error_is_shown_without_jax_frame_notes(tmp_path: Path) -> None:
 
 
 def test_edited_code_is_judged_like_the_lessons_own(tmp_path: Path) -> None:
-    """What the learner wrote is run, and compared with what the lesson expects."""
+    """Edited code is run, and its output is compared with the lesson's expected output."""
     session = make_session(make_lesson(tmp_path, fence("print(1)", "1")))
     block = list_blocks(session.lesson)[0]
     told = [run_block(session, block, code).status for code in ("print(2)", "print(3 - 2)", None)]
@@ -326,7 +326,7 @@ def test_edited_code_is_judged_like_the_lessons_own(tmp_path: Path) -> None:
 
 
 def test_longer_output_passes_and_shorter_fails(tmp_path: Path) -> None:
-    """All lines of the lesson are there, in its order, with any between; its own code is exact."""
+    """Edited code may print more lines between the expected ones, not fewer or reordered."""
     session = make_session(make_lesson(tmp_path, fence("print('a'); print('b')", "a\nb")))
     block = list_blocks(session.lesson)[0]
     own = ("print('a', 'mine', 'b', sep='\\n')", "print('b'); print('a')", "print('b')")
@@ -342,7 +342,7 @@ def test_longer_output_passes_and_shorter_fails(tmp_path: Path) -> None:
 
 
 def test_replaced_process_has_lost_its_names(tmp_path: Path) -> None:
-    """A crash or a time-out ends the process; one that raises keeps it."""
+    """A crash or a time-out ends the process and its names; an exception keeps them."""
     text = fence("x = 1") + fence("1 / 0", name="two") + fence("print(x)", "1", name="three")
     text += fence("import os; os._exit(1)", name="four") + fence("print(x)", "1", name="five")
     results = run_lesson(make_lesson(tmp_path, text))
@@ -354,7 +354,7 @@ def test_replaced_process_has_lost_its_names(tmp_path: Path) -> None:
 
 
 def test_process_death_between_blocks_is_reported(tmp_path: Path) -> None:
-    """The next block is told about it in its output, and runs."""
+    """The next block starts a new process and its output says that the last one died."""
     ends = tmp_path / "ends"
     code = (
         f"import os, threading, time\ndef end():\n    while not os.path.exists({str(ends)!r}):\n"
@@ -378,7 +378,7 @@ def test_process_death_between_blocks_is_reported(tmp_path: Path) -> None:
 
 
 def test_devices_are_named_only_if_started(tmp_path: Path) -> None:
-    """Importing JAX starts nothing; using it does, and then it is said."""
+    """Importing JAX reports no devices; a block that uses JAX reports them."""
     text = fence("import jax") + fence("print(jax.device_count())", "8", name="two")
     text += fence("pass", name="three")
     results = run_lesson(make_lesson(tmp_path, text, needs="{framework: jax}"))
@@ -390,7 +390,7 @@ def test_devices_are_named_only_if_started(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("on", "status"), [("cpu", "pass"), ("any", "fail")])
 def test_output_for_8_cpu_devices_judges_no_other(on: str, status: str, tmp_path: Path) -> None:
-    """With another number of them it is not judged by; what holds anywhere still is."""
+    """Output for 8 CPU devices is not compared on another count; output for any device is."""
     text = fence("import jax\nprint(jax.device_count())")
     lesson = make_lesson(
         tmp_path, f"{text}```output of=one on={on}\n8\n```\n\n", needs="{framework: jax}"
@@ -404,7 +404,7 @@ def test_output_for_8_cpu_devices_judges_no_other(on: str, status: str, tmp_path
 
 
 def test_no_process_starts_before_first_block(tmp_path: Path, home: Path) -> None:
-    """Making a session tells where blocks will run, and leaves no file and no process."""
+    """Making a session decides where blocks run, and creates no file and no process."""
     session = make_session(make_lesson(tmp_path, fence("pass")), devices=3)
 
     assert (False, False, None, 0.0) == (
@@ -423,7 +423,7 @@ def test_no_process_starts_before_first_block(tmp_path: Path, home: Path) -> Non
 def test_temporary_files_of_lesson_are_removed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Lessons make folders there and leave them, as whoever reads one looks into them."""
+    """Folders that a lesson makes and leaves are removed with its session."""
     outside = tmp_path / "outside"
     outside.mkdir()
     monkeypatch.setenv("TMPDIR", str(outside))
@@ -438,7 +438,7 @@ def test_temporary_files_of_lesson_are_removed(
 
 
 def test_session_state_follows_its_process(tmp_path: Path) -> None:
-    """Running, idle and gone can be told apart, and who holds the process is said."""
+    """A session is running, idle or gone, and tells which process holds the device."""
     session = make_session(make_lesson(tmp_path, fence("print(1)\nprint(2)")))
     block = list_blocks(session.lesson)[0]
     began = time.monotonic()
@@ -461,7 +461,7 @@ def test_session_state_follows_its_process(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("how", ["stop", "close"])
 def test_a_block_can_be_stopped_from_another_thread(how: str, tmp_path: Path) -> None:
-    """It ends as interrupted, and the next block starts afresh."""
+    """The stopped block is reported as interrupted, and the next block starts a new process."""
     code = "x = 1\nprint('up', flush=True)\nimport time\ntime.sleep(600)  # hangs"
     lesson = make_lesson(tmp_path, fence(code) + fence("print(x)", name="two"))
     session = make_session(lesson)
@@ -489,7 +489,7 @@ def test_a_block_can_be_stopped_from_another_thread(how: str, tmp_path: Path) ->
 
 
 def test_a_stop_before_the_process_is_up_counts(tmp_path: Path) -> None:
-    """`stop` right after `run` ends the block, though nothing was started yet."""
+    """`stop` right after `run` ends the block, even before its process has started."""
     session = make_session(make_lesson(tmp_path, fence("import time\ntime.sleep(600)  # hangs")))
     running = session.run(list_blocks(session.lesson)[0])
     session.stop()
@@ -501,7 +501,7 @@ def test_a_stop_before_the_process_is_up_counts(tmp_path: Path) -> None:
 
 
 def test_block_without_listener_is_ended(tmp_path: Path) -> None:
-    """Leaving the stream of a block ends it, and the session can go on."""
+    """Closing the stream of a block ends the block, and the session can run another."""
     code = "print(1)\nimport time\ntime.sleep(600)  # hangs"
     session = make_session(make_lesson(tmp_path, fence(code) + fence("pass", name="two")))
     one, two = list_blocks(session.lesson)
@@ -515,7 +515,7 @@ def test_block_without_listener_is_ended(tmp_path: Path) -> None:
 
 
 def test_closing_from_same_thread_ends_running_block(tmp_path: Path) -> None:
-    """A front end with one thread may leave a lesson whose block still runs."""
+    """A front end with one thread can close a session while its block runs."""
     code = "print(1)\nimport time\ntime.sleep(600)  # hangs"
     session = make_session(make_lesson(tmp_path, fence(code)))
     running = session.run(list_blocks(session.lesson)[0])
@@ -529,7 +529,7 @@ def test_closing_from_same_thread_ends_running_block(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGKILL])
 def test_no_process_survives_program(number: int, tmp_path: Path) -> None:
-    """Whatever ends the program that runs a block, the block's processes end with it."""
+    """The processes of a block end however the program that started them ends."""
     make_lesson(tmp_path, fence("print('up')\nimport time\ntime.sleep(600)  # hangs"))
     program = (
         "import signal\nsignal.signal(signal.SIGHUP, signal.SIG_DFL)  # nohup ignores it\n"
@@ -552,7 +552,7 @@ def test_no_process_survives_program(number: int, tmp_path: Path) -> None:
 
 
 def test_lesson_on_tpu_holds_lease_while_process_lives(tmp_path: Path) -> None:
-    """Others of ours are told who has the TPU; leaving the lesson frees it. No hardware here."""
+    """A lesson's process holds the lease until it is closed; simulated TPU, no hardware."""
     machine = lay_out(tmp_path, "v6e", chips=8, env={"PATH": os.environ["PATH"]})
     lesson = make_lesson(tmp_path, fence("print(1)", "1"), needs="{framework: jax}")
     session = make_session(lesson, machine=machine)
@@ -575,7 +575,7 @@ def test_lesson_on_tpu_holds_lease_while_process_lives(tmp_path: Path) -> None:
 
 
 def test_lesson_without_framework_runs_beside_busy_tpu(tmp_path: Path) -> None:
-    """It starts nothing on the device, so it needs neither the device nor the lease."""
+    """A block that needs no framework takes no lease, so it runs while the TPU is busy."""
     machine = lay_out(
         tmp_path, "v6e", chips=8, holder={"pid": 4242}, env={"PATH": os.environ["PATH"]}
     )
@@ -594,7 +594,7 @@ def test_lesson_without_framework_runs_beside_busy_tpu(tmp_path: Path) -> None:
 
 
 def test_missing_framework_is_named_before_run(tmp_path: Path) -> None:
-    """The block is skipped, with the reason and what to do."""
+    """The block is skipped with the reason and the command to install the framework."""
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", tmp_path / "bare"], check=True)
     lesson = make_lesson(tmp_path, fence("import jax"), needs="{framework: jax}")
     session = make_session_in(lesson, tmp_path / "bare")
@@ -607,7 +607,7 @@ def test_missing_framework_is_named_before_run(tmp_path: Path) -> None:
 
 
 def test_missing_packages_are_named_before_run(tmp_path: Path) -> None:
-    """Each block is skipped with what is missing and the command; once it is there, it runs."""
+    """Blocks are skipped with the missing packages and the install command until they exist."""
     python = make_python(tmp_path / "env", jax="0.12.0.1")
     [packages] = (tmp_path / "env").glob("lib/python3*/site-packages")
     (packages / "pip").mkdir()
@@ -643,7 +643,7 @@ def test_missing_packages_are_named_before_run(tmp_path: Path) -> None:
 
 
 def test_missing_framework_is_named_before_missing_packages(tmp_path: Path) -> None:
-    """Flax alone helps nobody who has no JAX."""
+    """A missing framework is named before packages, which are useless without it."""
     needs = "{framework: jax, packages: [flax]}"
     lesson = make_lesson(tmp_path, fence("print(1)", "1"), needs=needs)
     session = make_session_in(lesson, make_python(tmp_path / "bare"))
@@ -653,7 +653,7 @@ def test_missing_framework_is_named_before_missing_packages(tmp_path: Path) -> N
 
 
 def test_invalid_python_is_named(tmp_path: Path) -> None:
-    """`--python /bin/cat` ends in a sentence, not in a hang."""
+    """`--python /bin/cat` gives an error, not a hang."""
     lesson = make_lesson(tmp_path, fence("print(1)", "1"))
     session = make_session_in(lesson, Path("/bin/cat"))
     result = run_block(session, list_blocks(lesson)[0])
@@ -671,7 +671,7 @@ def make_session_in(lesson: object, python: Path):
 
 
 def test_unrun_blocks_above_run_first(tmp_path: Path) -> None:
-    """What ran as it stands does not run again; what breaks is the last that runs."""
+    """Blocks above that ran unchanged do not run again; the first that fails ends the run."""
     text = fence("n = 1") + fence("n += 1", name="two") + fence("print(n)", name="three")
     lesson = make_lesson(tmp_path, text)
     session = make_session(lesson)
@@ -706,7 +706,7 @@ def test_unrun_blocks_above_run_first(tmp_path: Path) -> None:
 
 
 def test_stop_during_block_above_ends_both(tmp_path: Path) -> None:
-    """The block that was asked for is not begun."""
+    """Stopping a block above also cancels the block that was requested."""
     code = "print('up', flush=True)\nimport time\ntime.sleep(600)  # hangs"
     lesson = make_lesson(tmp_path, fence(code) + fence("print(1)", name="two"))
     session = make_session(lesson)
@@ -725,7 +725,7 @@ def test_stop_during_block_above_ends_both(tmp_path: Path) -> None:
 
 
 def test_whole_lesson_run_restores_names_after_crash(tmp_path: Path) -> None:
-    """A block that crashes costs only itself: those that worked run again first, once told."""
+    """After a crash the blocks that passed run again first, without repeating their output."""
     text = fence("x = 1\nprint('made x')", "made x")
     text += fence("import os\nos._exit(1)", name="two") + fence("print(x)", "1", name="three")
     lesson = make_lesson(tmp_path, text)

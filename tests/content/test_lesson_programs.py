@@ -1,4 +1,4 @@
-"""A lesson loads what JAX compiled for it before, and its blocks are judged alike."""
+"""Lessons that load programs compiled in an earlier run: same results."""
 
 from __future__ import annotations
 
@@ -39,13 +39,13 @@ def stored() -> list[Path]:
 
 
 def test_second_run_loads_programs_and_judges_alike(tmp_path: Path) -> None:
-    """A block whose output is wrong fails with a stored program, too."""
+    """The second run loads the programs, and a wrong output fails as before."""
     assert ["pass", "fail", "fail"] == statuses(tmp_path)
     assert ["pass", "pass", "fail"] == statuses(tmp_path)
 
 
 def test_document_counts_loaded_programs(tmp_path: Path) -> None:
-    """As that of a check does; `fresh` loads none."""
+    """The JSON document counts programs loaded from the store; with `fresh` it counts none."""
 
     def count(*, fresh: bool = False) -> object:
         lesson = make_lesson(tmp_path, CODE, needs="{framework: jax}")
@@ -62,7 +62,7 @@ def test_document_counts_loaded_programs(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("option", ["fresh", "about_compiling"])
 def test_fresh_lesson_neither_loads_nor_stores(option: str, tmp_path: Path) -> None:
-    """Asked for with `--fresh`, or in the header of a lesson that shows how JAX compiles."""
+    """`--fresh` or `fresh` in the header neither loads nor stores compiled programs."""
     assert ["pass", "fail", "fail"] == statuses(tmp_path, **{option: True})
     assert [] == stored()
     statuses(tmp_path)

@@ -1,4 +1,4 @@
-"""Mistakes in the program itself: told as such, and never where a TPU failed."""
+"""Mistakes in a user's program: recognised, and not confused with TPU failures."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def explained(log: bytes) -> Explanation:
 
 @pytest.mark.parametrize("program", PROGRAMS, ids=range(len(PROGRAMS)))
 def test_real_python_and_jax_errors_are_recognised(tmp_path: Path, program: str) -> None:
-    """The text is that of the versions that are installed."""
+    """The messages are those of the installed versions of Python and JAX."""
     if JAX in program:
         pytest.importorskip("jax")
     file = tmp_path / "train.py"
@@ -82,7 +82,7 @@ def test_real_python_and_jax_errors_are_recognised(tmp_path: Path, program: str)
 
 
 def test_tpu_failure_is_no_program_mistake() -> None:
-    """A traceback that ends with a common error may follow from the failure."""
+    """A traceback that ends with a common error can follow from a TPU failure."""
     log = (
         b"Unable to initialize backend 'tpu': ABORTED: The TPU is already in use by process with "
         b"pid 4242. Not attempting to load libtpu.so in this process.\n"
@@ -96,7 +96,7 @@ def test_tpu_failure_is_no_program_mistake() -> None:
 
 
 def test_known_mistake_is_named_with_program_line() -> None:
-    """Where its traceback names one; what stands above the traceback did not come of that line."""
+    """The explanation quotes the user's line only if the traceback of that error contains it."""
     tracer = "jax.errors.TracerBoolConversionError: Attempted boolean conversion of traced array"
     traceback = (
         "Traceback (most recent call last):\n"
@@ -119,7 +119,7 @@ def test_known_mistake_is_named_with_program_line() -> None:
 
 
 def test_package_failing_by_itself_is_no_program_mistake() -> None:
-    """As with versions that do not fit; shapes are checked in a package, and are the program's."""
+    """An error inside a package is not the user's mistake, unless it is about shapes."""
     above = (
         b"Traceback (most recent call last):\n"
         b'  File "/home/ann/train.py", line 3, in <module>\n    step(x)\n'
@@ -145,7 +145,7 @@ ModuleNotFoundError: No module named 'tensorflow'
 
 
 def test_keras_without_tensorflow_gets_backend_hint() -> None:
-    """Installing TensorFlow would be the wrong way where the environment has JAX."""
+    """The hint sets the backend to JAX instead of installing TensorFlow."""
     text = " ".join(explanation_text.render_explanation(explained(KERAS)).split())
 
     assert "export KERAS_BACKEND=jax" in text
@@ -155,7 +155,7 @@ def test_keras_without_tensorflow_gets_backend_hint() -> None:
 
 
 def test_direct_tensorflow_import_gets_package_hint() -> None:
-    """The same words, raised in another file, have another cause."""
+    """The user's own import of TensorFlow gets the set-up, not the hint on Keras."""
     log = (
         b"Traceback (most recent call last):\n"
         b'  File "/home/ann/train.py", line 1, in <module>\n    import tensorflow as tf\n'
@@ -168,12 +168,12 @@ def test_direct_tensorflow_import_gets_package_hint() -> None:
 
 
 def test_ambiguous_error_is_no_mistake() -> None:
-    """A RuntimeError says nothing of whose fault it is."""
+    """A RuntimeError alone is not attributed to the program."""
     assert explained(b"RuntimeError: something broke\n").mistake is None
 
 
 def test_unusable_row_is_one_error(tmp_path: Path) -> None:
-    """It names the row and what is wrong with it."""
+    """The error names the bad row and its fault."""
     file = tmp_path / "mistakes.yml"
     file.write_text("- {error: '(', means: a, fix: b, source: c}\n")
     with pytest.raises(Problem, match=r"the row `1`.*is no pattern"):
@@ -192,7 +192,7 @@ def test_unusable_row_is_one_error(tmp_path: Path) -> None:
     ],
 )
 def test_missing_package_names_its_command(program: str, command: str) -> None:
-    """A framework has a set-up, another package goes in as it can here, and a magic is named."""
+    """Frameworks name their set-up, packages their install command, and magics themselves."""
     name = program.split()[1].partition(".")[0]
     error = "SyntaxError: invalid syntax"
     if command:

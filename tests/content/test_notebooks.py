@@ -1,4 +1,4 @@
-"""Every lesson is a valid notebook with all its blocks, and two run in a real kernel."""
+"""Every lesson as a notebook with all its blocks; two are run in a real kernel."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ for file in sys.argv[1:]:
 
 @pytest.mark.parametrize("lesson", LESSONS, ids=lambda lesson: lesson.id)
 def test_every_lesson_is_a_valid_notebook(lesson: Lesson) -> None:
-    """No block is lost, and no link leads to a file."""
+    """Every lesson gives a valid notebook with all its blocks and no link to a file."""
     notebook_is_whole(lesson)
 
 
 def test_notebooks_run_in_real_kernel_with_lesson_output(tmp_path: Path) -> None:
-    """Written by the command line, each executed as Jupyter would, in a kernel of its own."""
+    """Notebooks written by the command line run in a kernel each, as Jupyter runs them."""
     lessons = [next(one for one in LESSONS if one.id == name) for name in RUN]
     files = [tmp_path / f"{lesson.id.replace('/', '-')}.ipynb" for lesson in lessons]
     for lesson, file in zip(lessons, files, strict=True):

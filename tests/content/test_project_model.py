@@ -1,4 +1,4 @@
-"""The model of the track `project`: what every later lesson relies on."""
+"""The model of the track `project`, which its later lessons use."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ NAMES = ("configs", "corpus", "transformer", "training", "sampling")
 
 @pytest.fixture(scope="module")
 def project(kept_programs: Path | None) -> Iterator[Any]:
-    """Return JAX and the modules of the project, which no other test sees.
+    """Return JAX and the project's modules, imported for these tests alone.
 
-    JAX loads what it compiled for earlier runs of these tests.
+    JAX loads programs that earlier runs of these tests compiled.
     """
     if not hasattr(jax, "P"):
         pytest.skip(f"the project needs JAX 0.10, and this is JAX {jax.__version__}")
@@ -59,7 +59,7 @@ def project(kept_programs: Path | None) -> Iterator[Any]:
 
 @pytest.fixture(scope="module")
 def small(project: Any) -> Any:
-    """Return a config that compiles fast, with parameters and a batch of it."""
+    """Return a config that compiles fast, with parameters and a batch."""
     config = project.configs.tiny(layers=2, length=16)
     params = project.transformer.init(config, project.jax.random.key(0))
     train, _ = project.corpus.load()
@@ -71,7 +71,7 @@ def small(project: Any) -> Any:
 
 
 def close(project: Any, a: Any, b: Any, limit: float = 1e-5) -> bool:
-    """Return whether two trees hold about the same numbers."""
+    """Return whether all leaves of two trees differ by less than `limit`."""
     differences = project.jax.tree.map(
         lambda x, y: float(abs(x - y).max()), *map(project.jax.device_get, (a, b))
     )
@@ -79,7 +79,7 @@ def close(project: Any, a: Any, b: Any, limit: float = 1e-5) -> bool:
 
 
 def test_text_survives_encoding(project: Any) -> None:
-    """Every character is one token of the vocabulary; validation is not trained on."""
+    """Each character is one token, and validation text is not in the training text."""
     train, validation = project.corpus.load()
     text = (FOLDER / "alice.txt").read_bytes()
 
@@ -91,7 +91,7 @@ def test_text_survives_encoding(project: Any) -> None:
 
 
 def test_position_ignores_later_tokens(project: Any, small: Any) -> None:
-    """Another token at 9 changes the logits from there on, and none before."""
+    """Changing token 9 changes the logits from position 9 on, and none before."""
     tokens = small.batch[:, :-1]
     changed = tokens.copy()
     changed[:, 9] = (changed[:, 9] + 1) % small.config.vocab
@@ -104,7 +104,7 @@ def test_position_ignores_later_tokens(project: Any, small: Any) -> None:
 
 @pytest.mark.parametrize("kv_heads", [None, 2])
 def test_the_cache_changes_no_logits(kv_heads: int | None, project: Any, small: Any) -> None:
-    """A prefill of 10 tokens and a step for each other give what one pass gives."""
+    """A prefill of 10 tokens and single steps give the logits of one pass."""
     tokens = small.batch[:, :-1]
     config = replace(small.config, kv_heads=kv_heads)
     params = project.transformer.init(config, project.jax.random.key(0))
@@ -122,7 +122,7 @@ def test_the_cache_changes_no_logits(kv_heads: int | None, project: Any, small: 
 
 
 def test_grouped_queries_match_repeated_keys(project: Any, small: Any) -> None:
-    """A head of keys for two of queries gives what two equal heads of keys give."""
+    """One key head for two query heads gives the result of two equal key heads."""
     grouped = replace(small.config, kv_heads=2)
     params = project.transformer.init(grouped, project.jax.random.key(0))
     repeated = params["blocks"] | {
@@ -138,7 +138,7 @@ def test_grouped_queries_match_repeated_keys(project: Any, small: Any) -> None:
 
 
 def test_greedy_text_matches_loop_without_cache(project: Any, small: Any) -> None:
-    """`generate` at temperature 0 takes the most likely token each time."""
+    """`generate` at temperature 0 takes the most likely token at each step."""
     key = project.jax.random.key(0)
     tokens = small.batch[:2, :6]
     found = project.sampling.generate(small.config, small.params, tokens, 5, key, temperature=0.0)
@@ -151,7 +151,7 @@ def test_greedy_text_matches_loop_without_cache(project: Any, small: Any) -> Non
 
 
 def test_the_loss_is_the_cross_entropy_and_falls(project: Any, small: Any) -> None:
-    """It begins near that of a guess, which is the logarithm of the vocabulary."""
+    """The loss equals the cross-entropy, starts near log(vocab), and falls in training."""
     config, optimizer = small.config, project.training.adamw(warmup=5, steps=60)
     state = project.training.init_state(config, optimizer, project.jax.random.key(0))
     logits = project.forward(config, state["params"], small.batch[:, :-1])
@@ -170,7 +170,7 @@ def test_the_loss_is_the_cross_entropy_and_falls(project: Any, small: Any) -> No
 
 @pytest.mark.parametrize("name", ["tiny", "base", "large"])
 def test_parameters_are_counted_without_making_them(name: str, project: Any) -> None:
-    """By the formula of the lesson, and by the shapes that `init` has."""
+    """The lesson's formula and the shapes of `init` give the count of `param_count`."""
     config = getattr(project.configs, name)()
     attention, mlp = 4 * config.embed**2, 3 * config.embed * config.mlp
     blocks = config.layers * (attention + mlp + 2 * config.embed)
@@ -199,7 +199,7 @@ def rules(project: Any) -> dict[str, Any]:
 def stepped(
     project: Any, small: Any, name: str, *, mesh: tuple[int, int] = (2, 4), **changes: Any
 ) -> tuple[Any, Any, Any]:
-    """Return parameters and metrics after one step under some rules, and the text before it.
+    """Return parameters, metrics and generated text after one step under a set of rules.
 
     Parameters and optimizer state are sharded as the rules say.
     """
@@ -220,7 +220,7 @@ def stepped(
 
 @pytest.fixture(scope="module")
 def on_one_device(project: Any, small: Any) -> tuple[Any, Any, Any]:
-    """Return the step on one device, for a comparison with the others."""
+    """Return the step on one device, to compare the others with."""
     return stepped(project, small, "one device", remat=False)
 
 
@@ -229,19 +229,19 @@ def on_one_device(project: Any, small: Any) -> tuple[Any, Any, Any]:
 def test_every_sharding_gives_the_same_step(
     name: str, remat: bool, project: Any, small: Any, on_one_device: tuple[Any, Any, Any]
 ) -> None:
-    """And the same text; parameters and optimizer state are sharded as the rules say."""
+    """Every sharding gives the loss, text and parameters of one device, to within 1e-4."""
     assert close(project, on_one_device, stepped(project, small, name, remat=remat), 1e-4)
 
 
 def test_grouped_queries_shard_by_heads_of_keys(project: Any, small: Any) -> None:
-    """Two heads of keys on two devices, each with the queries that share it."""
+    """Two key heads are sharded over two devices, each with its query heads."""
     alone = stepped(project, small, "one device", kv_heads=2)
 
     assert close(project, alone, stepped(project, small, "both", mesh=(4, 2), kv_heads=2), 1e-4)
 
 
 def test_bfloat16_matmuls_keep_float32_parameters_and_logits(project: Any, small: Any) -> None:
-    """The loss is about the same, and the gradients are those of the parameters."""
+    """The loss is nearly the same, and gradients and logits stay float32."""
     config = replace(small.config, dtype=project.jnp.bfloat16)
     logits = project.forward(config, small.params, small.batch[:, :-1])
     loss, grads = project.jax.jit(
@@ -264,7 +264,7 @@ def test_bfloat16_matmuls_keep_float32_parameters_and_logits(project: Any, small
 
 
 def test_lesson_peaks_match_those_of_checks(project: Any) -> None:
-    """`peaks.py` imports nothing of tpustarter, so it repeats the table."""
+    """`peaks.py` repeats the table of peaks, because it imports nothing of tpustarter."""
     peaks = __import__("peaks")
     rows = {row.name: row for row in generations.GENERATIONS}
 
@@ -276,7 +276,7 @@ def test_lesson_peaks_match_those_of_checks(project: Any) -> None:
 
 @pytest.mark.parametrize("remat", [False, True])
 def test_flops_count_loops_and_recomputation(remat: bool, project: Any, small: Any) -> None:
-    """Against a formula; a backward pass costs two forward passes, remat one of the blocks."""
+    """The FLOPs match a formula; a backward pass costs two forward passes, remat up to one."""
     flops = __import__("flops")
     config = replace(small.config, remat=remat)
     tokens = 8 * config.length

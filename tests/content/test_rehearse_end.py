@@ -1,4 +1,4 @@
-"""What `tpustarter rehearse` ends with, however it ended: the command to type."""
+"""The last lines of `tpustarter rehearse`: the next command, for every outcome."""
 
 from __future__ import annotations
 
@@ -44,19 +44,19 @@ def large(x):
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """Return a folder with a file of the user's in it."""
+    """Return a folder with a file of the user's."""
     (tmp_path / "mine.py").write_text(MINE)
     return tmp_path
 
 
 @pytest.fixture(scope="module")
 def stub(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """Return a Python that stands in for one with JAX and libtpu."""
+    """Return the path of a stub of a Python with JAX and libtpu."""
     return str(make_compiler(tmp_path_factory.mktemp("compiler")))
 
 
 def rehearse(folder: Path, stub: str, *words: str, **variables: str) -> str:
-    """Run the command in the folder; returns what it wrote, stdout first."""
+    """Run the command in the folder; return its stdout followed by its stderr."""
     drive = [sys.executable, str(SUPPORT / "drive_rehearse.py"), str(CHECKS), "/"]
     options = ["--tpu", "v5e-1", "--compiler", stub, "--python", sys.executable]
     done = subprocess.run(
@@ -72,12 +72,12 @@ def rehearse(folder: Path, stub: str, *words: str, **variables: str) -> str:
 
 
 def last_command(text: str) -> list[str]:
-    """Return the words of the command that a report ends with."""
+    """Return the words of the last command of a report."""
     return shlex.split(text.rstrip().splitlines()[-1])
 
 
 def test_user_error_ends_with_verbose_command(folder: Path, stub: str) -> None:
-    """The command is the one that was typed, and with `-v` the traceback stands in the report."""
+    """The last line is the typed command with `-v`, which adds the traceback to the report."""
     typed = ["mine.py:raises", "--arg", "f32[8]"]
     text = rehearse(folder, stub, *typed)
 
@@ -92,7 +92,7 @@ def test_user_error_ends_with_verbose_command(folder: Path, stub: str) -> None:
 
 
 def test_known_error_ends_with_explain_command(folder: Path, stub: str) -> None:
-    """`explain` knows what a decision on a traced value is, and a pipe leads there."""
+    """A boolean of a traced value ends with the command that pipes the error to `explain`."""
     text = rehearse(folder, stub, "mine.py:decides", "--arg", "f32[8]")
 
     assert ["2>&1", "|", "tpustarter", "explain"] == last_command(text)[-4:]
@@ -100,7 +100,7 @@ def test_known_error_ends_with_explain_command(folder: Path, stub: str) -> None:
 
 
 def test_mismatched_shapes_are_named_with_line(folder: Path, stub: str) -> None:
-    """JAX says it, and the line is the user's, which may be right: then the shapes are not."""
+    """The report names the line and the arguments, either of which can be wrong."""
     text = rehearse(folder, stub, "mine.py:shapes", "--arg", "f32[8]", "--arg", "f32[3]")
 
     assert "Now mend mine.py:14 or the --arg, and type the command again." in text
@@ -108,7 +108,7 @@ def test_mismatched_shapes_are_named_with_line(folder: Path, stub: str) -> None:
 
 
 def test_wide_type_is_offered_narrow_and_unchanged(folder: Path, stub: str) -> None:
-    """JAX would narrow it without a word; both commands stand there, and both work."""
+    """Both the 32-bit command and the `JAX_ENABLE_X64=1` command are offered, and both work."""
     text = rehearse(folder, stub, "mine.py:counts", "--arg", "s64[64]")
     narrow, wide = re.findall(r"`((?:JAX_ENABLE_X64=1 )?tpustarter rehearse .*?)`", text)
 
@@ -119,7 +119,7 @@ def test_wide_type_is_offered_narrow_and_unchanged(folder: Path, stub: str) -> N
 
 
 def ending(*results: dict[str, Any], **others: Any) -> str:
-    """Return what is said after a rehearsal of a function of the user's."""
+    """Return the last lines printed after rehearsing a user's function."""
     typed = ["mine.py:large", "--arg", "f32[8]", "--tpu", "v5e-1"]
     made = {
         "results": results,
@@ -138,7 +138,7 @@ def ending(*results: dict[str, Any], **others: Any) -> str:
 
 
 def test_stopped_rehearsal_continues_from_stored_answers() -> None:
-    """So `--fresh`, which would compile all of it again, is left out of the command."""
+    """The command leaves out `--fresh`, so that stored answers are used."""
     typed = ["jax.*", "--fresh", "--tpu", "v5e-1", "-v"]
     stopped = SimpleNamespace(results=[], stopped_by=2)
     with command.make_context("rehearse", typed) as context:
@@ -148,7 +148,7 @@ def test_stopped_rehearsal_continues_from_stored_answers() -> None:
 
 
 def result(status: str, tpu: str, needed_gib: int, limit_gib: int, **others: Any) -> dict[str, Any]:
-    """Return an answer about a program of the user's."""
+    """Return a result for a program of the user's."""
     return {
         "status": status,
         "tpu": tpu,
@@ -161,7 +161,7 @@ def result(status: str, tpu: str, needed_gib: int, limit_gib: int, **others: Any
 
 @pytest.mark.parametrize(("needed_gib", "better"), [(18, "v6e-1"), (60, "tpu7x-2"), (400, None)])
 def test_oversized_program_ends_with_tpu_that_fits(needed_gib: int, better: str | None) -> None:
-    """With the fewest devices; where no device is large enough, how to use several."""
+    """The suggested TPU has the fewest devices that fit; if none fits, the sharding lesson."""
     text = ending(result("does-not-fit", "v5e-1", needed_gib, 15))
     words = ["tpustarter", "rehearse", "mine.py:large", "--tpu", better, "--arg", "f32[8]"]
 
@@ -187,7 +187,7 @@ ENDS = {
 
 @pytest.mark.parametrize("end", ENDS)
 def test_every_end_has_one_next_step(end: str) -> None:
-    """Whatever came out, the last line is a command."""
+    """The last line is a command, whatever the outcome."""
     results, others, said, words = ENDS[end]
     text = ending(*results, **others)
 
@@ -198,7 +198,7 @@ def test_every_end_has_one_next_step(end: str) -> None:
 
 @pytest.mark.parametrize(("typed", "meant"), [("v5e1", "`v5e-1`"), ("v6e256", "`v6e-256`")])
 def test_a_tpu_that_is_misspelt_is_named(typed: str, meant: str, folder: Path) -> None:
-    """The nearest one first, then all that a rehearsal knows."""
+    """A misspelt TPU suggests the nearest name, and how to name a topology."""
     drive = [sys.executable, str(SUPPORT / "drive_rehearse.py"), str(CHECKS), "/"]
     words = [*drive, "mine.py:counts", "--arg", "s32[]", "--tpu", typed]
     done = subprocess.run(

@@ -1,4 +1,4 @@
-"""Files that reproduce failures: one of every block, and one of a JAX that is really broken."""
+"""Reproducers of failures: for every block, and for a JAX that is really broken."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tpustarter.reproducing import reproducer_file
 
 
 def test_every_block_of_a_lesson_becomes_a_file() -> None:
-    """It is Python, and has the block's code at its end."""
+    """The file is Python without tpustarter imports, and ends with the block's code."""
     for lesson in content.read_lessons():
         every = [one for one in blocks.list_blocks(lesson) if not one.is_try]
         for block in every:
@@ -23,7 +23,7 @@ def test_every_block_of_a_lesson_becomes_a_file() -> None:
 
 
 def test_a_broken_jax_is_shown_without_this_program(tmp_path: Path) -> None:
-    """A real one: the reproducer fails with the same codes, and it holds on one device."""
+    """The reproducer of a broken JAX fails with the same codes, and holds on one device."""
     kept, row = reproduced("jax.all_reduce", tmp_path)
     outcomes = {one["variant"]: one["outcome"] for one in row["variants"]}
 

@@ -1,4 +1,4 @@
-"""Searches of newcomers, and how often the first answer is the right lesson."""
+"""Searches of newcomers, and how often the expected lesson is the first hit."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def found_anywhere(typed: str) -> list[str]:
 
 
 def test_most_searches_find_expected_lesson_first() -> None:
-    """With an index, and without: a SQLite that lacks FTS5 costs time, and the finest ranking."""
+    """The SQLite index and the plain scan find the expected lesson; the scan ranks less finely."""
     scan = PassageScan(SHELF)
     with_index = [
         typed for typed, answers in SEARCHES if not {*found_anywhere(typed)[:1]} & {*answers}
@@ -39,7 +39,7 @@ def test_most_searches_find_expected_lesson_first() -> None:
 
 
 def test_path_lessons_come_first_where_relevant() -> None:
-    """The path puts its answers first, and hides none of the others."""
+    """Lessons of the path come first where they answer, and no other is hidden."""
     on_path = before = own = others = off = 0
     for path in read_paths():
         for typed, answers in SEARCHES:
@@ -61,7 +61,7 @@ def test_path_lessons_come_first_where_relevant() -> None:
 @given(st.text())
 @settings(deadline=None, max_examples=60)
 def test_any_typed_text_can_be_searched(typed: str) -> None:
-    """Nothing in it is an operator of the index."""
+    """No part of the typed text is interpreted as an operator of the index."""
     assert LIBRARY.search(typed).text == typed
 
 
@@ -81,12 +81,12 @@ def test_any_typed_text_can_be_searched(typed: str) -> None:
     ],
 )
 def test_operators_are_words(typed: str) -> None:
-    """As FTS5 would read them."""
+    """Operators of FTS5 are searched for as ordinary words."""
     LIBRARY.search(typed)
 
 
 def test_synonym_finds_its_word() -> None:
-    """Each leads to a lesson; a key with several words is one that can be typed."""
+    """Each synonym finds a lesson, and each key is in lower case."""
     assert {} == {
         word: others
         for word, others in SYNONYMS.items()
@@ -97,7 +97,7 @@ def test_synonym_finds_its_word() -> None:
 
 
 def test_broad_search_drops_weakest_hits() -> None:
-    """At least three are shown, and of all searches of newcomers no answer is lost."""
+    """A broad search returns fewer hits but keeps at least 76 expected answers."""
     found = {typed: found_anywhere(typed) for typed, _ in SEARCHES}
     kept = sum(len({*found[typed]} & {*answers}) for typed, answers in SEARCHES)
 

@@ -1,4 +1,4 @@
-"""A block that is stopped as in a REPL: the names stay wherever Python can be interrupted."""
+"""Stopping a block like a REPL: names are kept wherever Python can be interrupted."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ WAITS_FOR = {"sum(": _is_busy, "while True:\n    pass": _is_busy, "import subpro
 
 
 def _stop_once_up(session: LessonSession, stop: Callable[[], object]) -> BlockResult:
-    """Run the first block, stop it where it does not end by itself, and return its result."""
+    """Run the first block, stop it once it is up, and return its result."""
     block = list_blocks(session.lesson)[0]
     begins = [begin for begin in WAITS_FOR if block.code.startswith(UP + begin)]
     result, text, is_stopped = None, "", False
@@ -91,7 +91,7 @@ def _stop_once_up(session: LessonSession, stop: Callable[[], object]) -> BlockRe
 def test_interrupted_block_keeps_names(
     code: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """And the same process runs the next block."""
+    """After an interrupt, the next block runs in the same process with the same names."""
     monkeypatch.setattr(lesson_process, "REPL_WAIT_S", HANG_S)
     session = make_session(make_lesson(tmp_path, fence(UP + code) + USES))
     result = _stop_once_up(session, lambda: session.stop(names_stay=True))
@@ -106,7 +106,7 @@ def test_interrupted_block_keeps_names(
 
 @pytest.mark.parametrize("code", [SWALLOWS, BELOW_PYTHON, IMPORTS])
 def test_uninterruptible_block_is_ended(code: str, tmp_path: Path) -> None:
-    """With its process; so is an import, which would leave half a module."""
+    """A block that ignores the interrupt, or is importing, ends together with its process."""
     session = make_session(make_lesson(tmp_path, fence(UP + code) + USES))
     result = _stop_once_up(session, lambda: session.stop(names_stay=True))
 
@@ -117,7 +117,7 @@ def test_uninterruptible_block_is_ended(code: str, tmp_path: Path) -> None:
 
 
 def test_second_stop_ends_block_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The second time ends the process at once: by itself it would go on for ever."""
+    """A second stop ends a process that would otherwise never end."""
     monkeypatch.setattr(lesson_process, "REPL_WAIT_S", float("inf"))
     session = make_session(make_lesson(tmp_path, fence(UP + BELOW_PYTHON)))
 
@@ -133,7 +133,7 @@ def test_second_stop_ends_block_at_once(tmp_path: Path, monkeypatch: pytest.Monk
 
 
 def test_late_stop_ends_nothing(tmp_path: Path) -> None:
-    """Between blocks a process has nothing to interrupt, and the next block runs."""
+    """A stop between blocks interrupts nothing, and the next block runs in the same process."""
     session = make_session(make_lesson(tmp_path, fence(UP) + USES))
     one, two = list_blocks(session.lesson)
     run_block(session, one)
@@ -146,7 +146,7 @@ def test_late_stop_ends_nothing(tmp_path: Path) -> None:
 
 
 def test_block_raising_interrupt_itself_is_error(tmp_path: Path) -> None:
-    """Only who was stopped was interrupted."""
+    """A KeyboardInterrupt that the block raises itself is an error, not an interruption."""
     session = make_session(make_lesson(tmp_path, fence("raise KeyboardInterrupt")))
     result = run_block(session, list_blocks(session.lesson)[0])
     session.close()

@@ -1,4 +1,4 @@
-"""What is cached is never out of date, and whatever happens to the cache costs only time."""
+"""The cache: it is never stale, and a damaged or missing cache costs only time."""
 
 from __future__ import annotations
 
@@ -38,12 +38,12 @@ def write_check(folder: Path, *, title: str = "A claim.", timeout_s: str = "5") 
 
 
 def kept() -> Path:
-    """Return the file in which checks are kept."""
+    """Return the path of the cache of checks."""
     return locations.state_folder_path() / "cache" / "checks"
 
 
 def counted(monkeypatch: pytest.MonkeyPatch) -> list[Path]:
-    """Return the files that are parsed from now on, as they are."""
+    """Return a list that collects each file parsed from now on."""
     parsed, parse = list[Path](), content._parse
 
     def count(source: bytes, path: Path) -> dict[str, object]:
@@ -55,7 +55,7 @@ def counted(monkeypatch: pytest.MonkeyPatch) -> list[Path]:
 
 
 def test_unchanged_file_is_parsed_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The second reading says the same as the first, for shipped checks and lessons too."""
+    """The second read parses nothing and gives the same checks and lessons."""
     parsed = counted(monkeypatch)
     write_check(tmp_path)
     first = content.read_checks(tmp_path), content.read_checks(), content.read_lessons()
@@ -67,7 +67,7 @@ def test_unchanged_file_is_parsed_once(tmp_path: Path, monkeypatch: pytest.Monke
 
 
 def test_unchanged_table_is_parsed_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each log that is explained needs a table that takes longer to parse than to search."""
+    """The table of known failures is not parsed again while it is unchanged."""
     first = yaml_rows.load_yaml(known_failures.FILE)
     monkeypatch.setattr(content, "read_yaml", None)
 
@@ -77,7 +77,7 @@ def test_unchanged_table_is_parsed_once(monkeypatch: pytest.MonkeyPatch) -> None
 def test_changed_file_with_unchanged_time_is_read_again(
     tmp_path: Path,
 ) -> None:
-    """Wheels give all files one date, and an editor may keep it: only the content tells."""
+    """A changed file is read again by its content, even if its time is unchanged."""
     file = write_check(tmp_path, timeout_s="5")
     before = file.stat()
     assert [5] == [check.timeout_s for check in content.read_checks(tmp_path)]
@@ -91,7 +91,7 @@ def test_changed_file_with_unchanged_time_is_read_again(
 def test_moved_file_is_known_by_its_content(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The path is that of the file that was read, whichever had the same content before."""
+    """A moved file uses the cached content with its new path."""
     write_check(tmp_path)
     content.read_checks(tmp_path)
     parsed = counted(monkeypatch)
@@ -103,7 +103,7 @@ def test_moved_file_is_known_by_its_content(
 
 
 def test_broken_check_has_same_error_each_time(tmp_path: Path) -> None:
-    """Errors are not kept: they are found again, with their line."""
+    """Errors are not cached: each read finds the same error and line again."""
     file = write_check(tmp_path)
     content.read_checks(tmp_path)
     file.write_text(file.read_text() + "def broken(:\n")
@@ -116,7 +116,7 @@ def test_broken_check_has_same_error_each_time(tmp_path: Path) -> None:
 def test_other_version_or_python_shares_no_cache(
     salt: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What one of them reads the other may not be able to read."""
+    """Another version of tpustarter, Python or the reader ignores cached entries."""
     write_check(tmp_path)
     content.read_checks(tmp_path)
     parsed = counted(monkeypatch)
@@ -133,7 +133,7 @@ def test_other_version_or_python_shares_no_cache(
 
 
 def spoil(file: Path, how: str) -> None:
-    """Make something else of the file in which checks are kept."""
+    """Damage the cache of checks."""
     text = file.read_text()
     first, second = text.splitlines()
     texts = {
@@ -176,7 +176,7 @@ def spoil(file: Path, how: str) -> None:
     ],
 )
 def test_damaged_cache_is_ignored_and_rebuilt(how: str, tmp_path: Path) -> None:
-    """Everything is read anew, nothing is said about it, and where it can be it is kept again."""
+    """Damaged entries are read again without a message, and the cache is written anew."""
     write_check(tmp_path)
     first = content.read_checks(tmp_path)
     spoil(kept(), how)
@@ -189,7 +189,7 @@ def test_damaged_cache_is_ignored_and_rebuilt(how: str, tmp_path: Path) -> None:
 def test_unusable_state_folder_disables_cache(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A file in its place, a disk that is full and a path that cannot be are no errors."""
+    """An unusable state folder disables the cache without an error."""
     write_check(tmp_path)
     (tmp_path / "file").touch()
     for place in (tmp_path / "file/state", "/proc/nowhere", "/dev/full/state", "relative"):
@@ -209,7 +209,7 @@ def test_unusable_state_folder_disables_cache(
 
 
 def test_value_changed_by_json_is_not_cached(tmp_path: Path) -> None:
-    """Numbers as keys become texts in JSON, and a YAML date none at all."""
+    """A value that JSON would change, such as integer keys, is not cached."""
     values = [{1: 2}, {"a": (1, 2)}, float("nan"), float("inf"), {"a": {1}}, b"a", 10**5000]
     for value in values:
         with cache.open_cache("sample", __file__) as known:
@@ -219,7 +219,7 @@ def test_value_changed_by_json_is_not_cached(tmp_path: Path) -> None:
 
 
 def test_the_cache_does_not_grow_without_limit(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What this run needed stays, and of the rest as much as there is room for."""
+    """Entries used in this run stay; older ones fill only the remaining room."""
     monkeypatch.setattr(cache, "MOST", 3)
     for number in range(10):
         with cache.open_cache("sample", __file__) as known:
@@ -231,7 +231,7 @@ def test_the_cache_does_not_grow_without_limit(monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_two_processes_at_once_leave_a_whole_file(tmp_path: Path) -> None:
-    """Each replaces all of it: the last one wins, and the next run reads what it left."""
+    """Each process replaces the whole file, so the next run always reads a complete one."""
     write_check(tmp_path)
     program = (
         "import pathlib, sys\n"
@@ -253,7 +253,7 @@ def test_two_processes_at_once_leave_a_whole_file(tmp_path: Path) -> None:
 
 
 def test_cache_is_unused_under_sudo(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nothing of root's is left behind, and root believes no file that a user can write."""
+    """Under sudo the cache is neither written nor trusted."""
     write_check(tmp_path)
     content.read_checks(tmp_path)
     data = kept().read_bytes()

@@ -1,4 +1,4 @@
-"""However broken the installation is, an error of ours ends with 70, and no secret is shown."""
+"""Errors of the program itself: exit code 70, and no secret is shown."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ TOKEN = "abcdefgh12345678ABCDEFGH"
     "error", [f'ValueError("{TOKEN}")', f'problem.Problem("cannot use `{TOKEN}`")']
 )
 def test_unredactable_report_is_not_shown(error: str, tmp_path: Path) -> None:
-    """Neither message nor stack: they may hold what only the missing patterns know."""
+    """Neither message nor stack is shown, since both could hold secrets."""
     program = BREAK.format(error=error)
     done = subprocess.run(
         [sys.executable, "-c", program, "check"],

@@ -1,4 +1,4 @@
-"""Values of JSON from anywhere: those of another type are left out, and nothing is raised."""
+"""Values parsed from JSON: values of another type are left out without an error."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from tpustarter.core.json_values import as_object, as_type, entries_of_type, ite
 
 @dataclass(frozen=True)
 class Draft:
-    """A sample of what is read."""
+    """A sample type to parse into."""
 
     code: str
     hash: str
@@ -20,12 +20,12 @@ BROKEN = ({**SOUND, "code": 1}, {"code": "x"}, {**SOUND, "\ud800": 1}, [], "x", 
 
 
 def test_sound_value_becomes_its_type() -> None:
-    """A field that this version does not know is passed over."""
+    """Unknown fields are ignored."""
     assert Draft("x", "1") == as_type(SOUND, Draft)
 
 
 def test_value_of_another_type_is_left_out() -> None:
-    """A name may be half of a character, which no text in UTF-8 can be."""
+    """A value of another type, or with half a surrogate pair, is left out."""
     named = {str(number): value for number, value in enumerate(BROKEN)}
 
     assert [Draft("x", "1")] == items_of_type([*BROKEN, SOUND], Draft)
@@ -34,7 +34,7 @@ def test_value_of_another_type_is_left_out() -> None:
 
 
 def test_other_container_is_empty() -> None:
-    """Neither a list nor an object is expected where the other stands."""
+    """A list in place of an object, or the reverse, is read as empty."""
     assert ([], {}, {}) == (
         items_of_type({"a": SOUND}, Draft),
         entries_of_type([SOUND], Draft),

@@ -40,7 +40,7 @@ def package(home: Path) -> Path:
     ],
 )
 def test_installer_records_the_origin(package: Path, direct_url: object, origin: str) -> None:
-    """A file, a folder, a repository at a commit, or an index; no password or token."""
+    """The installer's record names a file, folder, repository or index, without passwords."""
     if direct_url is not None:
         (record,) = package.parent.glob("*.dist-info")
         (record / "direct_url.json").write_text(json.dumps(direct_url))
@@ -52,7 +52,7 @@ def test_installer_records_the_origin(package: Path, direct_url: object, origin:
 
 
 def test_copied_package_has_no_known_origin(package: Path) -> None:
-    """Files without a record, or with two, are only where they are."""
+    """Files without a record, or with two, name only their folder."""
     (package.parent / "tpustarter-0.2.0.dist-info").mkdir()
 
     assert "files in ~/packages" == find_origin(package)
@@ -68,7 +68,7 @@ def git(folder: Path, *words: str) -> str:
 
 
 def test_checkout_names_its_commit(home: Path) -> None:
-    """On a branch, with packed references, in a worktree, detached; before the first commit too."""
+    """A checkout names its commit: on a branch, with packed refs, in a worktree or detached."""
     checkout, worktree = home / "checkout", home / "worktree"
     checkout.mkdir()
     (checkout / "pyproject.toml").touch()
@@ -95,7 +95,7 @@ def test_checkout_names_its_commit(home: Path) -> None:
 
 
 def test_zip_file_names_itself(home: Path) -> None:
-    """As `python -m zipapp` makes one."""
+    """A zip file made by `python -m zipapp` names itself as the origin."""
     package = Path(tpustarter.__file__).parent
     parts = (package, *(package / name for name in ("core", "machine", "text")))
     files = [path for part in parts for path in part.glob("*.*")]

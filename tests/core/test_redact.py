@@ -1,4 +1,4 @@
-"""Secrets, names and home folders are taken out of every text, in bounded time."""
+"""Redaction of secrets, names and home folders from every text, in bounded time."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ SECRETS = {
 
 @given(st.text(max_size=40), st.sampled_from(sorted(SECRETS)), st.text(max_size=40))
 def test_a_seeded_secret_never_survives(before: str, name: str, after: str) -> None:
-    """Whatever stands around it, a secret of the environment is taken out."""
+    """A secret of the environment is removed whatever text surrounds it."""
     redacted = Redactor(SECRETS).redact_text(before + SECRETS[name] + after)
 
     assert SECRETS[name] not in redacted
@@ -102,7 +102,7 @@ def test_a_seeded_secret_never_survives(before: str, name: str, after: str) -> N
     ],
 )
 def test_known_shapes_of_secrets_are_taken_out(secret: str) -> None:
-    """Tokens, addresses and project names nobody told us about go too."""
+    """Tokens, addresses and project names are removed by their shape alone."""
     value = secret.rsplit(maxsplit=1)[-1] if "PRIVATE" not in secret else "MIIE"
     for word in ("my-project-123", value):
         assert word not in Redactor({}).redact_text(f"log: {secret} end") or word == "log"
@@ -112,7 +112,7 @@ def test_known_shapes_of_secrets_are_taken_out(secret: str) -> None:
 
 @pytest.mark.parametrize("name", SHAPES)
 def test_no_piece_of_any_known_secret_is_left(name: str) -> None:
-    """Alone in a line, and as a report quotes it."""
+    """No part of a secret is left, alone on a line or quoted in a report."""
     shape = SHAPES[name]
     for before, after in (("", ""), ("log:\n", "\nend")):
         assert not shape.is_in(Redactor({}).redact_text(f"{before}{shape.text}{after}"))
@@ -121,7 +121,7 @@ def test_no_piece_of_any_known_secret_is_left(name: str) -> None:
 @pytest.mark.parametrize("name", secret_shapes.TOKENS)
 @pytest.mark.parametrize("text", ["using {} now", 'x = "{}"', "--flag={}", "({})", "{}, y"])
 def test_token_is_known_wherever_it_stands(name: str, text: str) -> None:
-    """Its shape alone tells it, whatever its characters are."""
+    """A token is recognised by its shape, whatever its characters and surroundings."""
     for seed in range(5):
         shape = secret_shapes.shape_of(secret_shapes.TOKENS[name], seed)
 
@@ -150,7 +150,7 @@ FORMS = {
 
 @pytest.mark.parametrize("name", FORMS)
 def test_multiline_secret_is_removed_in_every_form(name: str) -> None:
-    """A key in a variable may be printed quoted, joined or line by line."""
+    """A multi-line secret is removed if printed quoted, joined or line by line."""
     for variable in ("SSH_KEY", "NEUTRAL"):
         form = FORMS[name](KEY)
         redacted = Redactor({variable: KEY}).redact_text(f"env: {form} end")
@@ -160,7 +160,7 @@ def test_multiline_secret_is_removed_in_every_form(name: str) -> None:
 
 
 def test_short_line_of_secret_is_kept_elsewhere() -> None:
-    """A line of few characters is a word of other texts too, and tells nothing by itself."""
+    """A short line inside a key is not removed from other texts."""
     secret = KEY.replace("\nBAQE", "\nstep\nBAQE")
 
     assert "step 7 of 9" == Redactor({"SSH_KEY": secret}).redact_text("step 7 of 9")
@@ -170,7 +170,7 @@ def test_short_line_of_secret_is_kept_elsewhere() -> None:
     "name", ["GOOGLE_CLOUD_PROJECT", "CLOUDSDK_CORE_PROJECT", "GCP_PROJECT", "GCLOUD_PROJECT"]
 )
 def test_the_name_of_a_project_is_taken_out(name: str) -> None:
-    """Wherever it stands, also without `projects/` before it."""
+    """A project's name is removed everywhere, also without `projects/` before it."""
     redacted = Redactor({name: "my-secret-lab"}).redact_text(
         "bucket gs://my-secret-lab-data of my-secret-lab"
     )
@@ -228,13 +228,13 @@ def test_the_name_of_a_project_is_taken_out(name: str) -> None:
     ],
 )
 def test_harmless_lookalike_of_secret_stays(text: str) -> None:
-    """Figures, versions, hashes, paths, types of HLO and compiled kernels are facts."""
+    """Numbers, versions, hashes, paths, HLO types and compiled kernels are kept."""
     assert text == Redactor({}).redact_text(text)
 
 
 @pytest.mark.parametrize("folder", ["golden", "samples/hlo"])
 def test_reports_and_programs_stay_as_they_are(folder: str) -> None:
-    """Nothing of a report of any kind of machine is taken for a secret."""
+    """Reports and programs of every kind of machine contain nothing taken for a secret."""
     for path in filter(Path.is_file, (TESTS / folder).rglob("*")):
         text = path.read_text(encoding="utf-8")
 
@@ -252,19 +252,19 @@ def test_reports_and_programs_stay_as_they_are(folder: str) -> None:
     ],
 )
 def test_the_home_folder_has_no_name(text: str, redacted: str) -> None:
-    """Another one whose name begins the same is another one."""
+    """The home folder is shortened; a folder with the same prefix in its name is not."""
     assert redacted == Redactor({"HOME": "/home/ada/"}).redact_text(text)
 
 
 def test_login_from_variable_is_removed_everywhere() -> None:
-    """The password of a proxy, as it is typed and as it is sent."""
+    """The password of a proxy is removed percent-encoded and decoded."""
     redact = Redactor({"https_proxy": "http://ada:hunter%4022@proxy:3128"})
 
     assert "hunter" not in redact.redact_text("407 for ada:hunter%4022, that is hunter@22")
 
 
 def test_number_is_no_secret_unless_password() -> None:
-    """`MAX_TOKENS=100000` must not take every 100000 out of a report."""
+    """`MAX_TOKENS=100000` does not remove every 100000 from a report."""
     redact = Redactor({"MAX_TOKENS": "100000", "PGPASSWORD": "271828182"})
 
     assert "100000 of [$PGPASSWORD]" == redact.redact_text("100000 of 271828182")
@@ -272,7 +272,7 @@ def test_number_is_no_secret_unless_password() -> None:
 
 @pytest.mark.first_use
 def test_the_maintained_patterns_are_those_of_detect_secrets() -> None:
-    """They are read where something has the look of a token, kept, and none of them guesses."""
+    """The patterns of detect-secrets load only for text like a token, and none of them guesses."""
     program = (
         "import sys\nfrom tpustarter.core.redact import Redactor\n"
         "redact_text = Redactor({}).redact_text\n"
@@ -292,7 +292,7 @@ def test_the_maintained_patterns_are_those_of_detect_secrets() -> None:
 
 
 def test_a_short_word_is_no_secret() -> None:
-    """A variable called TOKEN that says `true` does not blank every `true` of a report."""
+    """A variable named TOKEN with the value `true` does not remove `true` from a report."""
     assert Redactor({"USE_TOKEN": "true"}).redact_text("it is true") == "it is true"
 
 
@@ -326,7 +326,7 @@ CUTS = {
 @pytest.mark.parametrize(("limit", "shown"), CUTS.values(), ids=CUTS)
 @pytest.mark.parametrize("secret", [TOKEN, f"{TOKEN}{'Qq' * 800}"], ids=["token", "long token"])
 def test_half_a_secret_is_never_shown(limit: int, shown: Callable[[str], str], secret: str) -> None:
-    """Wherever in a text the cut comes."""
+    """A secret cut anywhere in a text shows no part of itself."""
     before = range(max(0, limit - len(TOKEN) - 8), limit + 1)
     texts = {count: shown(f"{('say ' * count)[:count]} {secret} now") for count in before}
 

@@ -1,4 +1,4 @@
-"""Ids as people type them: what is taken for which, and what is said where that cannot be known."""
+"""Resolving ids as people type them, and errors for ambiguous or unknown ones."""
 
 from __future__ import annotations
 
@@ -47,12 +47,12 @@ def find(typed: str, preferred: tuple[str, ...] = ()) -> str:
     ],
 )
 def test_unambiguous_name_is_resolved(typed: str, expected: str) -> None:
-    """Last parts, pieces, files, and any of the signs that join words."""
+    """A last part, a piece or a file name of one id finds it, however its words are joined."""
     assert expected == find(typed)
 
 
 def test_ambiguous_name_lists_ids_with_titles() -> None:
-    """The last part of two lessons."""
+    """The last part shared by two lessons is refused, with both ids and titles."""
     with pytest.raises(Problem) as refused:
         find("precision")
 
@@ -65,7 +65,7 @@ def test_ambiguous_name_lists_ids_with_titles() -> None:
 
 
 def test_preferred_match_of_several_is_taken() -> None:
-    """Where only one is preferred; two preferred ones are as good as none."""
+    """A single preferred match wins; several preferred matches are still ambiguous."""
     both = ("jax/precision", "pytorch/precision")
 
     assert find("precision", ("pytorch/precision", "jax/64-bit")) == "pytorch/precision"
@@ -97,7 +97,7 @@ def test_preferred_match_of_several_is_taken() -> None:
     ],
 )
 def test_unknown_id_gets_nearest_names(typed: str, near: list[str]) -> None:
-    """A slip, or words of a title. None is taken for it; with none near the list is named."""
+    """An unknown id lists the nearest names, or else the command that lists all."""
     with pytest.raises(Problem, match="there is no lesson") as refused:
         find(typed)
 
@@ -121,7 +121,7 @@ def test_unknown_id_gets_nearest_names(typed: str, near: list[str]) -> None:
 def test_missing_file_suggests_only_similar_files(
     typed: str, near: str | None, tmp_path: Path
 ) -> None:
-    """The same ending is no likeness."""
+    """A shared file ending alone does not make two names similar."""
     for name in ("train.log", "log"):
         (tmp_path / name).touch()
 
@@ -129,7 +129,7 @@ def test_missing_file_suggests_only_similar_files(
 
 
 def test_many_matches_are_cut_with_whole_parts_first() -> None:
-    """A track named alone: what is in it comes before what has its name in a title."""
+    """Many matches are cut, and ids with the whole part come before matches in titles."""
     with pytest.raises(Problem) as refused:
         content.find_lesson("jax", content.read_lessons())
     hint = refused.value.hint or ""
@@ -141,7 +141,7 @@ def test_many_matches_are_cut_with_whole_parts_first() -> None:
 
 
 def test_name_of_several_checks_suggests_pattern() -> None:
-    """It is a pattern that `check` takes."""
+    """The hint suggests a glob pattern that `check` accepts."""
     checks = content.read_checks()
     with pytest.raises(Problem) as refused:
         content.select_checks(checks, ["precision"], "quick", None)
@@ -155,7 +155,7 @@ def test_name_of_several_checks_suggests_pattern() -> None:
 
 
 def test_check_is_found_by_part_and_framework() -> None:
-    """`matmul_precision` is a check of four frameworks."""
+    """`matmul_precision` is a check of several frameworks, and one of them is preferred."""
     checks = content.read_checks()
 
     assert ["jax.default_precision"] == [
@@ -171,7 +171,7 @@ def test_check_is_found_by_part_and_framework() -> None:
 
 @given(st.text())
 def test_any_text_is_an_id_or_a_problem(typed: str) -> None:
-    """Nothing that is typed breaks it."""
+    """Any typed text gives an id or a problem with a hint."""
     try:
         answer = find(typed)
     except Problem as problem:

@@ -1,4 +1,4 @@
-"""State files: whole or not there, whatever happens while they are written."""
+"""State files: complete or absent, whatever happens while they are written."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tpustarter.core.problem import ExitCode, Problem
 
 
 def test_saved_state_is_loaded() -> None:
-    """A value comes back as it was; a name nobody saved is empty."""
+    """A saved value is loaded unchanged, and an unknown name is empty."""
     state.save_state("sample", {"a": [1, 2]})
 
     assert {"a": [1, 2]} == state.load_state("sample")
@@ -31,7 +31,7 @@ def test_saved_state_is_loaded() -> None:
     ["", "{", "[1]", "null", "\x00\xff", "[" * 99_999, '{"a": NaN}', '{"a": 1e999}', "9" * 5000],
 )
 def test_broken_file_is_put_aside_not_lost(text: str) -> None:
-    """The program goes on without it, and its text is kept."""
+    """A broken file is moved aside with its text, and the state is empty."""
     state.prepare_state_path("sample").write_text(text)
 
     assert {} == state.load_state("sample")
@@ -42,7 +42,7 @@ def test_broken_file_is_put_aside_not_lost(text: str) -> None:
 
 
 def test_broken_files_of_same_second_are_all_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each under a name of its own, and one is told of once."""
+    """Each broken file gets a name of its own, and no content is lost."""
     monkeypatch.setattr(time, "strftime", lambda *_: ".broken-20261128-120000.json")
     for text in ("{a", "{b", "{a"):
         state.prepare_state_path("sample").write_text(text)
@@ -55,7 +55,7 @@ def test_broken_files_of_same_second_are_all_kept(monkeypatch: pytest.MonkeyPatc
 
 
 def test_file_unopened_because_of_limit_stays(monkeypatch: pytest.MonkeyPatch) -> None:
-    """It may be as good as ever: nothing is put aside, and nobody writes over it."""
+    """A state file not opened for lack of file descriptors is neither moved nor overwritten."""
     state.save_state("sample", {"n": 1})
     too_many = OSError(errno.EMFILE, "Too many open files")
     with monkeypatch.context() as patch:
@@ -68,7 +68,7 @@ def test_file_unopened_because_of_limit_stays(monkeypatch: pytest.MonkeyPatch) -
 
 @pytest.mark.parametrize("place", ["fsync", "replace"])
 def test_kill_at_any_write_keeps_last_whole_file(place: str, home: Path) -> None:
-    """SIGKILL before the file is flushed, or before it is renamed, loses only that write."""
+    """SIGKILL before the flush or the rename loses only the last write."""
     state.save_state("sample", {"n": 1})
     program = (
         "import os, pathlib, signal\n"
@@ -85,7 +85,7 @@ def test_kill_at_any_write_keeps_last_whole_file(place: str, home: Path) -> None
 
 
 def test_full_disk_is_problem_and_loses_nothing() -> None:
-    """The earlier state is still there, and no half file is left."""
+    """A full disk is a problem; the earlier state stays, and no partial file is left."""
     state.save_state("sample", {"n": 1})
     program = (
         "import resource, signal\n"
@@ -106,7 +106,7 @@ def test_full_disk_is_problem_and_loses_nothing() -> None:
 
 @pytest.mark.parametrize("kind", ["a folder", "a pipe", "a loop of links"])
 def test_what_is_no_file_is_left_alone(kind: str) -> None:
-    """It is named, and not waited for; nothing in it is broken."""
+    """A path that is not a regular file is named in the error and left unchanged."""
     damage(state.prepare_state_path("sample"), kind)
     before = state.prepare_state_path("sample").lstat()
     with pytest.raises(Problem, match=r"sample\.json") as caught:
@@ -120,7 +120,7 @@ def test_what_is_no_file_is_left_alone(kind: str) -> None:
 def test_file_that_cannot_be_read_is_left_alone(
     number: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It may be as good as ever once the disk answers, or its owner asks."""
+    """A file with a read or permission error is neither moved nor overwritten."""
     state.save_state("sample", {"n": 1})
     with monkeypatch.context() as patch:
         error = OSError(number, os.strerror(number))
@@ -134,7 +134,7 @@ def test_file_that_cannot_be_read_is_left_alone(
 
 
 def test_broken_file_that_cannot_be_moved_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As on a disk that became read-only: it is not as if nothing had been saved."""
+    """On a read-only disk the broken file is an error, not an empty state."""
     state.prepare_state_path("sample").write_text("{")
     refused = Mock(side_effect=OSError(errno.EROFS, os.strerror(errno.EROFS)))
     monkeypatch.setattr(locations, "move_aside", refused)
@@ -144,7 +144,7 @@ def test_broken_file_that_cannot_be_moved_is_named(monkeypatch: pytest.MonkeyPat
 
 @pytest.mark.first_use
 def test_reading_creates_no_file(monkeypatch: pytest.MonkeyPatch, home: Path) -> None:
-    """Saved state is read where nothing can be written, and no folder is made for it."""
+    """Reading state creates no file or folder."""
     assert {} == state.load_state("sample")
     assert not (home / "state").exists()
     monkeypatch.setenv("TPUSTARTER_HOME", "/proc/nowhere")
@@ -153,7 +153,7 @@ def test_reading_creates_no_file(monkeypatch: pytest.MonkeyPatch, home: Path) ->
 
 
 def test_folder_that_cannot_be_created_is_problem(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A place nobody can write to is named."""
+    """A folder that cannot be created is a problem that names it."""
     monkeypatch.setenv("TPUSTARTER_HOME", "/proc/nowhere")
 
     with pytest.raises(Problem, match="/proc/nowhere"):
@@ -162,7 +162,7 @@ def test_folder_that_cannot_be_created_is_problem(monkeypatch: pytest.MonkeyPatc
 
 @pytest.mark.parametrize("number", ["", "-1", "x", "²", "٣", "4294967295", "9" * 400])
 def test_unknown_user_number_is_no_user(number: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """As where nobody called sudo."""
+    """An unknown or invalid SUDO_UID counts as no sudo."""
     monkeypatch.setattr(os, "geteuid", lambda: 0)
     monkeypatch.setenv("SUDO_UID", number)
     monkeypatch.setenv("SUDO_GID", "1000")
@@ -171,7 +171,7 @@ def test_unknown_user_number_is_no_user(number: str, monkeypatch: pytest.MonkeyP
 
 
 def test_unknown_user_has_home_of_environment(monkeypatch: pytest.MonkeyPatch, home: Path) -> None:
-    """In a container, as where the users of the host are not known."""
+    """A sudo user without an account, as in a container, gets HOME from the environment."""
     monkeypatch.setattr(os, "geteuid", lambda: 0)
     monkeypatch.delenv("TPUSTARTER_HOME")
     monkeypatch.setenv("SUDO_UID", "4294967290")

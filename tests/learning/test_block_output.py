@@ -1,4 +1,4 @@
-"""What a block prints: all of it where that is little, else its beginning and its end."""
+"""The output of a block: whole if it is short, else its beginning and its end."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ HEAD = MAX_CHARACTERS - END_CHARACTERS
 
 
 def told(*written: bytes, token: str = "") -> tuple[str, str]:
-    """Return what is told of some output as it comes, and what is shown of it afterwards."""
+    """Return the output as streamed, and the output as shown afterwards."""
     output = BlockOutput(Redactor({"SAMPLE_TOKEN": token} if token else {}))
     pieces = [one.text for data in written for one in output.add("stdout", data)]
     pieces += [one.text for one in output.flush(final=True)]
@@ -34,7 +34,7 @@ def lines(count: int) -> bytes:
 
 
 def test_long_output_keeps_beginning_and_last_lines() -> None:
-    """The last line is what one prints for hours to see."""
+    """Long output keeps its beginning and its last lines."""
     written = lines(100_000)
     text, shown = told(*[written[at : at + 4096] for at in range(0, 1_000_000, 4096)])
 
@@ -48,14 +48,14 @@ def test_long_output_keeps_beginning_and_last_lines() -> None:
 
 @given(st.lists(st.binary(max_size=9), max_size=9))
 def test_short_output_is_shown_whole(written: list[bytes]) -> None:
-    """However it is divided, and at the limit, too."""
+    """Short output is shown whole however it is split, up to the limit."""
     expected = b"".join(written).decode("utf-8", "replace")
 
     assert (expected, expected) == told(*written)
 
 
 def test_at_the_limit_nothing_is_left_out() -> None:
-    """One character more, and the line that is cut goes."""
+    """At the limit nothing is left out; one more character cuts whole lines."""
     limit = HEAD + END_CHARACTERS // 2
     whole = lines(limit // 10) + b"x" * (limit % 10)
 
@@ -64,7 +64,7 @@ def test_at_the_limit_nothing_is_left_out() -> None:
 
 
 def test_half_secret_before_kept_end_is_dropped() -> None:
-    """A line that is not whole is left out with what was in it."""
+    """A line cut by the start of the kept end is dropped with any secret in it."""
     token = "s3cr3t-value"
     behind = b"z" * (END_CHARACTERS // 2 - 8) + b"\n"
     text, shown = told(lines(50_000), token.encode() + b"\n" + behind, token=token)
@@ -73,7 +73,7 @@ def test_half_secret_before_kept_end_is_dropped() -> None:
 
 
 def test_log_takes_no_room_from_judged_output() -> None:
-    """Each stream keeps its own, and both are told in the order in which they came."""
+    """The limits of stdout and stderr are separate; both are shown in order of arrival."""
     output = BlockOutput(Redactor({}))
     for name, data in [("stderr", lines(30_000)), ("stdout", b"as\n"), ("stderr", lines(30_000))]:
         _ = [*output.add(name, data)]
@@ -88,7 +88,7 @@ def test_log_takes_no_room_from_judged_output() -> None:
 @pytest.mark.parametrize("at", [-20, -8])
 @pytest.mark.parametrize("fill", [b"x ", b"xy\n"], ids=["one line", "lines"])
 def test_half_secret_after_kept_beginning_is_dropped(at: int, fill: bytes) -> None:
-    """Nor is one that its shape tells."""
+    """A token cut by the end of the kept beginning is dropped."""
     token = "hf_Zq7AbCdEfGhIjKlMnOpQrSt"
     before = (fill * HEAD)[: HEAD + at]
     text, shown = told(before + b" " + token.encode() + b" " + b"z\n" * END_CHARACTERS)
@@ -98,7 +98,7 @@ def test_half_secret_after_kept_beginning_is_dropped(at: int, fill: bytes) -> No
 
 @pytest.mark.parametrize("at", [-20, 0])
 def test_long_unfinished_line_is_shown_to_last_word(at: int) -> None:
-    """The rest of the word may make a secret of it."""
+    """An unfinished line is shown up to its last word, which may be part of a secret."""
     token = b"hf_Zq7AbCdEfGhIjKlMnOpQrSt"
     begun = b"x " * (MAX_WAITING // 2) + b"y" * (at + 40) + b" " + token
     text, shown = told(begun[:-10], begun[-10:] + b"\n")
@@ -119,7 +119,7 @@ PRINTED = {
 
 @pytest.mark.parametrize("printed", PRINTED.values(), ids=PRINTED)
 def test_secret_split_over_writes_is_hidden(printed: str) -> None:
-    """The second half comes when the program has been silent for a moment."""
+    """A secret split over two writes with a pause between them is still removed."""
     texts: list[str] = []
     for at in range(1, len(printed)):
         output = BlockOutput(Redactor({"SAMPLE_TOKEN": "s3cr3t-Qq7zQq7z"}))
@@ -132,7 +132,7 @@ def test_secret_split_over_writes_is_hidden(printed: str) -> None:
 
 
 def test_unfinished_line_is_shown_in_time() -> None:
-    """Its words at once, what may be half a word later, and nothing twice."""
+    """Whole words are shown at once, a partial word after a pause, and nothing twice."""
     output = BlockOutput(Redactor({}))
     _ = [*output.add("stdout", b"step 7: compil")]
 

@@ -1,4 +1,4 @@
-"""Lessons as blocks: what is read, what is refused with its line, and what matches."""
+"""Lessons parsed into blocks: valid text, errors with their line, and matching of output."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ TEXT = (
 
 
 def test_a_lesson_is_markdown_and_blocks_in_order(tmp_path: Path) -> None:
-    """Text stays as it is, an output belongs to its block, other fences are text."""
+    """Text is kept, an output belongs to its block, and other fences are text."""
     parts = blocks.parse_lesson(make_lesson(tmp_path, TEXT))
 
     assert ["markdown", "block", "markdown", "block"] == [part.kind for part in parts]
@@ -53,7 +53,7 @@ def test_a_lesson_is_markdown_and_blocks_in_order(tmp_path: Path) -> None:
 
 
 def test_expected_output_depends_on_platform(tmp_path: Path) -> None:
-    """The platform's own output comes first, then the one for any; there may be none."""
+    """The platform's own output is expected, or else the one for any, or else none."""
     lesson = make_lesson(
         tmp_path,
         fence("print(1)", "1") + "```output of=one on=tpu\n2\n```\n" + fence("pass", name="two"),
@@ -67,7 +67,7 @@ def test_expected_output_depends_on_platform(tmp_path: Path) -> None:
 
 
 def test_line_above_output_names_its_platform(tmp_path: Path) -> None:
-    """It is part of the output, and no other paragraph is."""
+    """An italic line above an output becomes its platform label; other paragraphs stay text."""
     told = "*On a TPU, as reported in 2022:*\n\n```output of=one on=tpu\n2\n```\n\nAfter.\n"
     prose = "*Rounded, it is:*\nmore.\n\n```output of=one on=gpu\n3\n```\n"
     lesson = make_lesson(tmp_path, fence("print(1)", "1") + "\nBefore.\n\n" + told + "\n" + prose)
@@ -107,7 +107,7 @@ def test_line_above_output_names_its_platform(tmp_path: Path) -> None:
 def test_broken_fence_is_named_with_file_and_line(
     text: str, line: int, what: str, tmp_path: Path
 ) -> None:
-    """The one who edits a lesson is told where to look."""
+    """The error names the file and the line of the fence."""
     with pytest.raises(Problem) as caught:
         blocks.parse_lesson(make_lesson(tmp_path, text))
 
@@ -128,7 +128,7 @@ FENCE_WORDS = st.lists(
 @settings(max_examples=300, deadline=None)
 @given(st.one_of(st.text(), FENCE_WORDS.map("".join)))
 def test_any_text_is_parsed_or_problem(text: str) -> None:
-    """Nothing in a lesson's text makes the reader break, and no line of it is told twice."""
+    """Any text gives unique blocks or a problem, and no line appears twice."""
     lesson = Lesson("a/b", Path("a/01-b.md"), {}, text)
     try:
         parts = blocks.parse_lesson(lesson)
@@ -140,7 +140,7 @@ def test_any_text_is_parsed_or_problem(text: str) -> None:
 
 
 def expected(text: str, rtol: float | None = None) -> ExpectedOutput:
-    """Return what a block should print."""
+    """Return an expected output with this text."""
     return ExpectedOutput(text, "any", rtol, 1)
 
 
@@ -166,7 +166,7 @@ def expected(text: str, rtol: float | None = None) -> ExpectedOutput:
 def test_output_matches_within_ellipsis_and_tolerance(
     wanted: str, printed: str, rtol: float | None
 ) -> None:
-    """Trailing space never counts; `...` and `rtol` allow what they say."""
+    """Trailing spaces are ignored; `...` and `rtol` allow the differences that they specify."""
     assert describe_mismatch(expected(wanted, rtol), printed) is None
 
 
@@ -192,7 +192,7 @@ def test_output_matches_within_ellipsis_and_tolerance(
 def test_difference_is_one_sentence(
     wanted: str, printed: str, rtol: float | None, said: str
 ) -> None:
-    """The first line that differs is named, with found and expected."""
+    """The first differing line is described in one sentence with found and expected."""
     told = describe_mismatch(expected(wanted, rtol), printed) or ""
 
     assert told.startswith(said)
@@ -207,7 +207,7 @@ LINES = st.lists(st.text(st.characters(blacklist_characters="\r\n", codec="utf-8
 def test_the_matcher_never_breaks_and_text_matches_itself(
     one: str, other: str, rtol: float | None
 ) -> None:
-    """Any two texts are compared; a text matches itself, and `...` matches everything."""
+    """Any two texts can be compared; a text matches itself, and `...` matches everything."""
     told = describe_mismatch(expected(one, rtol), other)
 
     assert told is None or "expected" in told
@@ -221,7 +221,7 @@ def test_the_matcher_never_breaks_and_text_matches_itself(
     st.floats(1e-6, 0.5),
 )
 def test_numbers_match_exactly_within_their_tolerance(numbers: list[float], rtol: float) -> None:
-    """A number inside the tolerance matches, one outside does not."""
+    """A number within `rtol` matches, and one outside does not."""
     wanted = expected(" ".join(map(repr, numbers)), rtol)
     near = " ".join(repr(number * (1 + rtol / 2)) for number in numbers)
     far = " ".join(repr(number * (1 + 4 * rtol) + 1) for number in numbers)
@@ -246,14 +246,14 @@ def test_numbers_match_exactly_within_their_tolerance(numbers: list[float], rtol
     ],
 )
 def test_lesson_line_is_found_without_markdown_marks(line: str, plain: str) -> None:
-    """Without the marks of Markdown, and with those of code."""
+    """Marks of Markdown are removed before matching, marks inside code are kept."""
     assert plain == markdown.strip_markup(line)
 
 
 def test_code_line_is_found_with_its_marks() -> None:
-    """Between fences a star, a hash and a bar are code; the fences themselves are not found.
+    """In a fence `*`, `#` and `|` are code, and the fence lines themselves are not found.
 
-    What is emphasised goes on in the next line, over code, and within itself.
+    Emphasis continues over line breaks, over code, and inside other emphasis.
     """
     path = Path("lessons/start/01-x.md")
     text = (
@@ -343,7 +343,7 @@ BROKEN = {
 
 @pytest.mark.parametrize("name", sorted(BROKEN))
 def test_each_rule_of_the_linter_can_fail(name: str, tmp_path: Path) -> None:
-    """A lesson that breaks one rule is told with file, line and that rule."""
+    """A lesson that breaks one rule is reported with file, line and that rule."""
     old, new, said = BROKEN[name]
     sound = make_lesson(tmp_path, "END\n")
     text = sound.path.read_text()
@@ -356,7 +356,7 @@ def test_each_rule_of_the_linter_can_fail(name: str, tmp_path: Path) -> None:
 
 
 def test_the_linter_sees_the_folder_as_a_whole(tmp_path: Path) -> None:
-    """Two lessons with one id, an unreadable one, and paths that lead nowhere are told."""
+    """Duplicate ids, unreadable lessons and broken paths are found across the folder."""
     make_lesson(tmp_path, "", name="01-sample")
     make_lesson(tmp_path, "", name="02-sample")
     make_lesson(tmp_path, "", name="03-broken").path.write_text("no header")
@@ -378,7 +378,7 @@ def test_the_linter_sees_the_folder_as_a_whole(tmp_path: Path) -> None:
 
 
 def test_linter_names_unreadable_glossary_and_its_link(tmp_path: Path) -> None:
-    """It is named, and so is the link to it."""
+    """The linter names the unreadable glossary and the link to it."""
     lesson = make_lesson(tmp_path, "[x](../glossary.md#x)\n")
     (tmp_path / "glossary.md").write_bytes(b"\xff")
     told = lesson_mistakes.lint_lessons([lesson], set())
@@ -388,7 +388,7 @@ def test_linter_names_unreadable_glossary_and_its_link(tmp_path: Path) -> None:
 
 
 def test_linter_checks_stages_of_path(tmp_path: Path) -> None:
-    """A stage of nine lessons, none, two of one name, and a lesson between stages are told."""
+    """Too long, empty or repeated stages, and lessons between stages, are reported."""
     nine = ", ".join(f"made/{number}" for number in range(9))
     stages = f"Long: [{nine}], None: [], Twice: [a/a], a/b, Twice: [a/c], {'x' * 50}: [a/d]"
     text = f"- {{id: a, title: A, who: You., lessons: [{stages}]}}\n"
@@ -418,7 +418,7 @@ def test_linter_checks_stages_of_path(tmp_path: Path) -> None:
     ],
 )
 def test_broken_paths_are_one_clear_problem(text: str, tmp_path: Path) -> None:
-    """A file of paths that cannot be used is named."""
+    """An unusable file of paths is one problem that names the file."""
     (tmp_path / "paths.yml").write_text(text)
 
     with pytest.raises(Problem, match=r"paths\.yml"):
@@ -426,7 +426,7 @@ def test_broken_paths_are_one_clear_problem(text: str, tmp_path: Path) -> None:
 
 
 def test_the_paths_lead_through_lessons_that_exist() -> None:
-    """The paths are there, in the words of the people who take them."""
+    """The shipped paths name existing lessons."""
     titles = [path.title for path in read_paths()]
 
     assert [

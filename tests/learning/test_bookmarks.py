@@ -1,4 +1,4 @@
-"""Where lessons were left: kept, forgotten, bounded, and never in the way."""
+"""Bookmarks in lessons: saved, forgotten, limited in number, and harmless if unreadable."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tpustarter.learning.progress import bookmarks
 
 
 def test_a_place_is_kept_until_it_is_forgotten() -> None:
-    """Each lesson has one of its own."""
+    """Each lesson has its own bookmark, which can be removed."""
     bookmarks.save_bookmark("jax/one", "heading One")
     bookmarks.save_bookmark("jax/two", "block two")
 
@@ -24,7 +24,7 @@ def test_a_place_is_kept_until_it_is_forgotten() -> None:
 
 
 def test_the_oldest_place_goes_first(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The file cannot grow for ever, and neither can a place."""
+    """The file has a limit, and the oldest bookmark is dropped first."""
     monkeypatch.setattr(bookmarks, "MOST", 3)
     for number in range(5):
         bookmarks.save_bookmark(f"jax/{number}", "x" * 999)
@@ -48,7 +48,7 @@ def test_the_oldest_place_goes_first(monkeypatch: pytest.MonkeyPatch) -> None:
     ],
 )
 def test_a_broken_file_is_no_place(text: str) -> None:
-    """The lesson opens at its beginning, and the next place is kept."""
+    """A broken file is read as no bookmark, and the next one is saved."""
     state.prepare_state_path(bookmarks.NAME).write_text(text)
 
     assert bookmarks.read_bookmark("jax/a") is None
@@ -59,7 +59,7 @@ def test_a_broken_file_is_no_place(text: str) -> None:
 
 
 def test_unwritable_folder_breaks_nothing(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """A place is not worth an error."""
+    """With an unwritable folder a bookmark is not saved, and nothing fails."""
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("TPUSTARTER_HOME", str(tmp_path / "file"))
 

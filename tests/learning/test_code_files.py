@@ -1,4 +1,4 @@
-"""Files of a lesson: its blocks and exercises import and read them, and so do people."""
+"""Code files of a lesson, for its blocks, exercises and readers."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def with_files(folder: Path, text: str = USES, files: dict[str, str] | None = No
 
 
 def test_blocks_import_and_read_lesson_files(tmp_path: Path) -> None:
-    """They work in a folder that has them, and so does a process after a crash."""
+    """Blocks run in a folder with the lesson's files, also after a crash."""
     crash = fence("import os\nos._exit(1)", name="crash")
     where = fence(
         "import os\nprint(sorted({*os.listdir()} - {'__pycache__'}))",
@@ -59,7 +59,7 @@ def test_blocks_import_and_read_lesson_files(tmp_path: Path) -> None:
 
 
 def test_lesson_without_files_runs_in_current_folder(tmp_path: Path) -> None:
-    """Its folder and the places that Python looks into stay as they were."""
+    """A lesson without files keeps the current folder and `sys.path`."""
     text = fence("import os\nprint(os.getcwd())", str(Path.cwd()))
 
     assert "pass" == run_lesson(make_lesson(tmp_path, text))["one"].status
@@ -68,7 +68,7 @@ def test_lesson_without_files_runs_in_current_folder(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["../secret.py", "/etc/passwd", "a/b.py", "Up.py", "x.sh", ".py"])
 def test_a_header_names_files_and_no_paths(name: str, tmp_path: Path) -> None:
-    """Nothing is read or run for a name that leads elsewhere."""
+    """A name that is a path is refused, and nothing is read or run."""
     (tmp_path / "made").mkdir()
     (tmp_path / "made/secret.py").write_text("X = 1\n")
     lesson = with_files(tmp_path, files={name: ""})
@@ -81,7 +81,7 @@ def test_a_header_names_files_and_no_paths(name: str, tmp_path: Path) -> None:
 
 
 def test_linter_names_mistakes_of_files(tmp_path: Path) -> None:
-    """A missing file, line ends of another system, broken code, a package that is not named."""
+    """Missing files, CRLF, syntax errors and unlisted packages are reported."""
     files = {"a.py": "import optax\n", "b.txt": "one\r\ntwo\r\n", "c.py": "x = (\n"}
     lesson = with_files(tmp_path, files=files)
     lesson = replace(lesson, header={**lesson.header, "code": [*files, "a.py", "gone.txt"]})
@@ -96,7 +96,7 @@ def test_linter_names_mistakes_of_files(tmp_path: Path) -> None:
 
 
 def test_exercise_imports_lesson_files_also_in_editor(tmp_path: Path) -> None:
-    """They lie beside the learner's file; one that has the name of such a file is refused."""
+    """The lesson's files are copied beside the learner's file, which must not share their name."""
     shipped(tmp_path)
     made = lesson_with(tmp_path, "double")
     lesson = with_files(tmp_path, files={"words.py": "COUNT = 2\n"})
@@ -120,7 +120,7 @@ def test_exercise_imports_lesson_files_also_in_editor(tmp_path: Path) -> None:
 
 
 def test_a_notebook_writes_them_first_byte_for_byte(tmp_path: Path) -> None:
-    """Jupyter's own magic does it, in a real kernel; a long text is hidden."""
+    """`%%writefile` cells come first and write the same bytes in a real kernel."""
     lesson = with_files(tmp_path)
     file = tmp_path / "lesson.ipynb"
     file.write_text(notebook.render_notebook(lesson))
@@ -144,7 +144,7 @@ def test_a_notebook_writes_them_first_byte_for_byte(tmp_path: Path) -> None:
 
 
 def test_lesson_text_explains_how_to_read_files(tmp_path: Path) -> None:
-    """Before anything that uses them; a link to one becomes the command."""
+    """The command to read the files is printed before the first block, and replaces links."""
     lesson = with_files(tmp_path, "See [it](code/words.py).\n\n" + USES)
     told = "\n".join(lesson_text.render_lesson(lesson, LessonProgress()))
 
@@ -154,7 +154,7 @@ def test_lesson_text_explains_how_to_read_files(tmp_path: Path) -> None:
 
 
 def test_reader_names_files_above_first_block(tmp_path: Path) -> None:
-    """And once; a lesson without files has no such line."""
+    """The names of the files are printed once, and only for a lesson that has files."""
     for lesson, count in ((with_files(tmp_path), 1), (make_lesson(tmp_path, USES), 0)):
         unread: Any = None
         opened = OpenedLesson(
@@ -180,7 +180,7 @@ def test_reader_names_files_above_first_block(tmp_path: Path) -> None:
 
 
 def test_reproducer_of_block_contains_needed_files(tmp_path: Path) -> None:
-    """Modules are in it, texts beside it; it runs in isolation as the lesson did."""
+    """The reproducer contains modules, has data files beside it, and runs in isolation."""
     lesson = with_files(tmp_path)
     first, second = list_blocks(lesson)
     made = reproducer_file.make_block_reproducer(lesson, [first, second], first, None, ON_CPU)
@@ -205,7 +205,7 @@ def learn(*words: str) -> subprocess.CompletedProcess[str]:
 
 
 def test_command_copies_all_files_into_folder(tmp_path: Path) -> None:
-    """One that is there may hold somebody's work."""
+    """Files that exist are overwritten only with `--force`."""
     copied = learn("project/the-project", "--code", str(tmp_path))
     (tmp_path / "corpus.py").write_text("mine\n")
     again = learn("project/the-project", "--code", str(tmp_path))
@@ -220,7 +220,7 @@ def test_command_copies_all_files_into_folder(tmp_path: Path) -> None:
 
 
 def test_command_prints_file_unchanged() -> None:
-    """And says which there are where another one is named."""
+    """`--code` prints the file; for an unknown name the error lists the lesson's files."""
     file = content.read_lessons()[0].path.parents[1] / "project/code/corpus.py"
     printed, other = (
         learn("project/the-project", "--code", "corpus.py"),

@@ -1,4 +1,4 @@
-"""Commands in lessons are compared with their documented forms."""
+"""Commands in lessons, compared with their documented forms."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def complaints(folder: Path, commands: str, entries: str = ENTRIES) -> list[tupl
     ],
 )
 def test_documented_commands_have_no_complaint(tmp_path: Path, command: str) -> None:
-    """Flags in any place, what follows `--`, pipes, assignments and comments."""
+    """Flags in any place, words after `--`, pipes, assignments and comments are accepted."""
     assert complaints(tmp_path, command) == []
 
 
@@ -67,7 +67,7 @@ def test_documented_commands_have_no_complaint(tmp_path: Path, command: str) -> 
 def test_undocumented_command_is_named_with_its_line(
     tmp_path: Path, command: str, line: int, what: str
 ) -> None:
-    """A flag, a subcommand, a program, a quote that is not closed."""
+    """An unknown flag, subcommand or program, and an open quote, are reported with their line."""
     [(where, said)] = complaints(tmp_path, command)
 
     assert line == where
@@ -75,7 +75,7 @@ def test_undocumented_command_is_named_with_its_line(
 
 
 def test_fences_of_other_kinds_are_no_commands(tmp_path: Path) -> None:
-    """Only `sh` is read."""
+    """Only fences marked `sh` are checked."""
     lesson = make_lesson(tmp_path, "```text\nmosh my-tpu\n```\n")
 
     assert [] == list(documented_commands.find_undocumented_commands(lesson, []))
@@ -92,6 +92,6 @@ def test_fences_of_other_kinds_are_no_commands(tmp_path: Path) -> None:
     ],
 )
 def test_a_broken_list_is_one_problem(tmp_path: Path, entries: str) -> None:
-    """Each entry has a public source, and no key that nothing reads."""
+    """A broken list of commands is one problem that names the file."""
     with pytest.raises(Problem, match=r"cannot read the commands in .*commands\.yml"):
         complaints(tmp_path, "ls", entries)

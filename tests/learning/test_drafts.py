@@ -1,4 +1,4 @@
-"""What was typed into blocks is kept on the disk, and given back with what it changed."""
+"""Drafts of edited blocks: saved on disk, and restored with the code they are based on."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def _files() -> list[str]:
 
 
 def test_typed_code_is_kept_but_not_lesson_code() -> None:
-    """Line breaks, letters of any kind and an empty block included."""
+    """Line breaks, any characters and an empty block are kept; unchanged code is not stored."""
     code = "x = 'héllo — 你好'\r\n\tprint(x)\n\n"
     drafts.save_drafts(
         "jax/arrays", {"one": drafts.make_draft(BLOCK, code), "two": drafts.make_draft(BLOCK, "")}
@@ -39,7 +39,7 @@ def test_typed_code_is_kept_but_not_lesson_code() -> None:
 
 
 def test_draft_notices_changed_lesson_code() -> None:
-    """By the code that it changed."""
+    """A draft stores the lesson code that it was based on."""
     draft = drafts.make_draft(BLOCK, "x = 2")
 
     assert draft.is_current(BLOCK)
@@ -48,7 +48,7 @@ def test_draft_notices_changed_lesson_code() -> None:
 
 @pytest.mark.parametrize("broken", ["", "{", "[1]", "\0\0", '{"blocks": ' + "[" * 9000])
 def test_unreadable_draft_file_is_put_aside_once(broken: str) -> None:
-    """Once; nothing of it is overwritten, and typing goes on."""
+    """An unreadable draft file is moved aside once, kept, and new drafts are saved."""
     drafts.save_drafts("jax/arrays", {"one": drafts.make_draft(BLOCK, "x = 2")})
     (name,) = _files()
     path = locations.state_folder_path() / "drafts" / name
@@ -64,7 +64,7 @@ def test_unreadable_draft_file_is_put_aside_once(broken: str) -> None:
 
 @pytest.mark.parametrize("blocks", ["7", '{"one": 7}', '{"one": {"code": 1, "hash": "a"}}'])
 def test_entries_of_unknown_kind_are_skipped(blocks: str) -> None:
-    """A program of another version may have written them."""
+    """Entries that another version wrote are skipped."""
     folder = locations.make_folder(locations.make_state_folder() / "drafts")
     (folder / "jax.arrays.json").write_text(f'{{"blocks": {blocks}}}')
 
@@ -72,7 +72,7 @@ def test_entries_of_unknown_kind_are_skipped(blocks: str) -> None:
 
 
 def test_oversized_draft_is_refused_and_others_stay() -> None:
-    """A paste of a whole log, for example."""
+    """A draft above 200,000 characters is refused, and earlier drafts stay."""
     drafts.save_drafts("jax/arrays", {"one": drafts.make_draft(BLOCK, "x = 2")})
 
     with pytest.raises(Problem, match="expected 200000 at most"):
@@ -83,7 +83,7 @@ def test_oversized_draft_is_refused_and_others_stay() -> None:
 
 
 def test_two_programs_editing_one_lesson_lose_nothing() -> None:
-    """Each changes blocks of its own."""
+    """Drafts of different blocks, written at the same time, are all kept."""
 
     def type_into(number: int) -> None:
         for count in range(10):
@@ -97,7 +97,7 @@ def test_two_programs_editing_one_lesson_lose_nothing() -> None:
 
 
 def test_unwritable_folder_is_problem(tmp_path: Path) -> None:
-    """A file where the folder would be; root may write anywhere else."""
+    """A drafts folder that is a file gives the problem `cannot write`."""
     (locations.make_state_folder() / "drafts").write_text("")
 
     with pytest.raises(Problem, match="cannot write"):

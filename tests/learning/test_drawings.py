@@ -1,4 +1,4 @@
-"""What blocks leave to be drawn: plain numbers out of the process, drawings and words here."""
+"""Drawings of variables: blocks export plain numbers, the program draws them as text."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def parsed(*fields: Any) -> Any:
 
 
 def test_numbers_leave_block_within_limit() -> None:
-    """Long curves are thinned evenly, with their ends; what is not finite is no number."""
+    """Long curves are thinned evenly with their ends kept; non-finite values become None."""
     loss = np.linspace(9.0, 1.0, 10_000)
     command = {"plot": ["loss", "other"], "x": "step"}
     (fields,) = plots.list_drawings(
@@ -82,7 +82,7 @@ UNFIT: dict[str, tuple[dict[str, Any], str]] = {
 
 @pytest.mark.parametrize("name", UNFIT)
 def test_undrawable_value_is_block_error(name: str) -> None:
-    """It is an error of the block, with the variable's name."""
+    """A variable that cannot be drawn fails the block with an error that names it."""
     variables, what = UNFIT[name]
 
     with pytest.raises(ValueError, match=what):
@@ -90,7 +90,7 @@ def test_undrawable_value_is_block_error(name: str) -> None:
 
 
 def test_sharding_is_exported_as_parts_per_device(tmp_path: Path) -> None:
-    """It is taken from the array itself, in the process that has it."""
+    """The sharding is read from the array in the lesson's process."""
     code = (
         "import jax\nimport jax.numpy as jnp\n"
         "mesh = jax.make_mesh((2, 4), ('data', 'model'))\n"
@@ -113,7 +113,7 @@ def test_sharding_is_exported_as_parts_per_device(tmp_path: Path) -> None:
 
 
 def test_missing_variable_breaks_block(tmp_path: Path) -> None:
-    """Whoever plots what the block no longer makes is told."""
+    """A block that does not make the variable to plot fails with its name."""
     result = run_lesson(make_lesson(tmp_path, "```python run id=one plot=loss\nx = 1\n```\n"))[
         "one"
     ]
@@ -123,7 +123,7 @@ def test_missing_variable_breaks_block(tmp_path: Path) -> None:
 
 
 def test_curves_fit_width_and_are_described() -> None:
-    """Range and trend are what the words say."""
+    """A curve fits the width, and is described by its range and trend."""
     (lines,) = parsed(LINES)
 
     text = draw_as_text(lines, 60)
@@ -138,7 +138,7 @@ def test_curves_fit_width_and_are_described() -> None:
 
 
 def test_bars_are_as_long_as_their_numbers() -> None:
-    """The longest takes the room there is."""
+    """The longest bar takes the available width."""
     (bars,) = parsed(BARS)
     _, first, second = draw_as_text(bars, 40).split("\n")
 
@@ -150,7 +150,7 @@ def test_bars_are_as_long_as_their_numbers() -> None:
 
 
 def test_a_grid_says_which_device_holds_which_part() -> None:
-    """Rows and columns are those of the array."""
+    """The grid has the rows and columns of the array."""
     (layout,) = parsed(LAYOUT)
 
     assert draw_as_text(layout, 74).split("\n") == [
@@ -168,7 +168,7 @@ def test_a_grid_says_which_device_holds_which_part() -> None:
 
 
 def mesh_of(mesh: dict[str, int], spec: str, parts: list[Any], shape: list[int]) -> Any:
-    """Return a layout whose mesh has its devices the other way round."""
+    """Return a layout whose mesh has its devices in reverse order."""
     order = [*range(len(parts))][::-1]
     held = [{"device": device, "index": part} for device, part in zip(order, parts, strict=True)]
     return parsed(
@@ -185,7 +185,7 @@ def mesh_of(mesh: dict[str, int], spec: str, parts: list[Any], shape: list[int])
 
 
 def test_rows_that_are_partitioned_lie_below_each_other() -> None:
-    """As in the array, and as in the figures of the lessons; who holds the same is beside it."""
+    """Rows are drawn below each other as in the array, with replicas side by side."""
     rows = [[[n, n + 1], [0, 8]] for n in range(8)]
     halves = [[[0, 4], [0, 8]], [[0, 4], [0, 8]], [[4, 8], [0, 8]], [[4, 8], [0, 8]]]
     eight = mesh_of({"data": 8}, "P('data', None)", rows, [8, 8])
@@ -208,7 +208,7 @@ def test_rows_that_are_partitioned_lie_below_each_other() -> None:
 
 
 def test_array_of_three_axes_follows_its_mesh() -> None:
-    """In the order of the mesh, and not of the numbers; what is replicated is said in words."""
+    """The parts follow the order of the mesh; replication is described in words."""
     halves = [[0, 4], [0, 4], [4, 8], [4, 8]]
     layout = mesh_of(
         {"data": 2, "model": 2},
@@ -234,7 +234,7 @@ def test_array_of_three_axes_follows_its_mesh() -> None:
 
 
 def test_eight_devices_in_a_row_fit_80_columns() -> None:
-    """Where their parts have short names; else the mesh is drawn, which goes on below itself."""
+    """Short parts fit in one row of 80 columns; long ones are drawn as a mesh over two rows."""
     short = mesh_of({"data": 8}, "P('data')", [[[n, n + 1]] for n in range(8)], [8])
     long = mesh_of(
         {"data": 8},
@@ -252,7 +252,7 @@ def test_eight_devices_in_a_row_fit_80_columns() -> None:
 
 
 def test_two_boxes_too_wide_are_no_mesh() -> None:
-    """Then the parts are a list, which fits."""
+    """Boxes too wide for the screen become a list of parts."""
     parts = [[[n, n + 1], [0, 2], [0, 2]] for n in range(2)]
     layout = mesh_of({"data": 2}, "P('data')", parts, [2, 2, 2])
 
@@ -261,7 +261,7 @@ def test_two_boxes_too_wide_are_no_mesh() -> None:
 
 
 def test_axis_named_after_devices_is_not_repeated() -> None:
-    """`devices 0` above `device 0` would; in another order they are not the same."""
+    """`device 0` under the axis `devices 0` is not repeated unless the orders differ."""
     parts = [[[n, n + 1], [0, 2], [0, 2]] for n in range(4)]
     backwards = mesh_of({"devices": 4}, "P('devices')", parts, [4, 2, 2])
     forwards = replace(backwards, order=(0, 1, 2, 3))
@@ -273,7 +273,7 @@ def test_axis_named_after_devices_is_not_repeated() -> None:
 
 
 def test_replicated_array_is_one_box() -> None:
-    """Eight boxes of the same would say less."""
+    """A replicated array is drawn as one box with all device numbers."""
     layout = mesh_of({"data": 4}, "P()", [[[0, 8]]] * 4, [8])
 
     assert "│  devices 0 1 2 3   │" in draw_as_text(layout, 74)
@@ -281,7 +281,7 @@ def test_replicated_array_is_one_box() -> None:
 
 
 def test_array_of_many_axes_or_parts_is_list() -> None:
-    """A grid has two axes, and the screen an end."""
+    """Arrays of more than two axes, or with many parts, are listed."""
     deep = {
         **LAYOUT,
         "shape": [8, 8, 2],
@@ -324,12 +324,12 @@ STRANGE: list[Any] = [
 
 @pytest.mark.parametrize("value", STRANGE, ids=range(len(STRANGE)))
 def test_forged_drawing_is_left_out(value: Any) -> None:
-    """An event is text from elsewhere."""
+    """A drawing that does not have the expected structure is ignored."""
     assert parse_drawings(value, str) == ()
 
 
 def test_hostile_numbers_and_names_break_no_drawing() -> None:
-    """Equal, huge, absent and single numbers; names with secrets in them are cleaned."""
+    """Equal, huge, missing or single numbers can be drawn, and names are redacted."""
     for values in ([0.0, 0.0], [1e308, -1e308], [None, None], [5.0], [1e-300, 2e-300]):
         place = list(range(len(values)))
         series = {"series": {"a": values}, "x": {"name": "", "values": place}}
@@ -343,7 +343,7 @@ def test_hostile_numbers_and_names_break_no_drawing() -> None:
 
 
 def test_large_number_is_printed_in_full() -> None:
-    """Beside a line that says 19682, `1.968e+04` reads like another number."""
+    """Large numbers are printed in full, not as `1.968e+04`."""
     (bars,) = parsed({**BARS, "bars": {"loop": 19682.4, "vmap": 527979.0, "small": 0.0723}})
     (lines,) = parsed({**LINES, "series": {"calls": [1e6, 2e6, 4e6]}})
 

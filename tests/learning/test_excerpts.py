@@ -1,4 +1,4 @@
-"""What is shown of a lesson where something was found: a sentence, not what lines of files hold."""
+"""Excerpts of search results: whole sentences rather than raw lines of the file."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tpustarter.learning.search.passages import BEGIN, END
 
 
 def excerpts_of(*lines: str) -> list[Excerpt]:
-    """Return the excerpts of lines in which `<` and `>` stand for the marks."""
+    """Return the excerpts of lines, with `<` and `>` in place of the marks."""
     return [*find_excerpts([line.replace("<", BEGIN).replace(">", END) for line in lines])]
 
 
@@ -69,7 +69,7 @@ def shown(text: str) -> str:
     ],
 )
 def test_the_whole_sentence_is_shown(lines: list[str], at: int, expected: str) -> None:
-    """However many lines it stands in; a row of a table is no sentence, nor a short answer."""
+    """A sentence over several lines is shown whole; table rows are no sentences."""
     [found] = excerpts_of(*lines)
 
     assert (at, expected) == (found.line, shown(found.text))
@@ -77,7 +77,7 @@ def test_the_whole_sentence_is_shown(lines: list[str], at: int, expected: str) -
 
 
 def test_paragraph_has_excerpt_for_each_matching_sentence() -> None:
-    """Each sentence that holds something is an excerpt of its own."""
+    """A paragraph gives one excerpt for each of its matching sentences."""
     first, second = excerpts_of(
         "", "The first one is <found>.", "So is the <second> one, here.", ""
     )
@@ -98,13 +98,13 @@ def test_paragraph_has_excerpt_for_each_matching_sentence() -> None:
     ],
 )
 def test_whole_words_are_marked(text: str, expected: str) -> None:
-    """Also where a part of one was looked for; words in a row have one mark."""
+    """A match inside a word marks the whole word; adjacent words share one mark."""
     assert expected == shown(extend_to_words(text.replace("<", BEGIN).replace(">", END)))
 
 
 @pytest.mark.parametrize("typed", ["shuffle", "out of memory", "all reduce", "checkpoint", "nan"])
 def test_excerpts_of_lessons_are_whole_sentences(typed: str) -> None:
-    """None goes on with what stands before it, or ends before its end."""
+    """Each excerpt begins and ends at the boundaries of a sentence."""
     texts = [
         ("".join(text for text, _ in line.parts), "".join(text for text, _ in line.paragraph))
         for hit in LIBRARY.search(typed).select_kind("lesson")

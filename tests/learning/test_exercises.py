@@ -1,4 +1,4 @@
-"""Exercises: a gap in a program, the learner's copy, the verdict, hints and what is remembered."""
+"""Exercises: gaps, the learner's copy, verdicts, hints and stored progress."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def judge(exercise: Exercise, *answers: str | None) -> Iterator[AnswerVerdict]:
 
 
 def test_exercise_has_task_gap_hints_and_solution(exercise: Exercise) -> None:
-    """What the two files hold, apart."""
+    """The title, task, gap, hints and solution are read from the two files of an exercise."""
     assert exercise.title == "Return the double"
     assert exercise.task == "`double` must return twice its number."
     assert exercise.hints == ("Two times is a plus.", "`number + number` is one way.")
@@ -101,7 +101,7 @@ def test_exercise_has_task_gap_hints_and_solution(exercise: Exercise) -> None:
 
 
 def test_as_shipped_it_fails_and_the_solution_passes(exercise: Exercise) -> None:
-    """The verdict says what was found and what was expected."""
+    """The verdict of the shipped exercise states the found and expected values."""
     wrong, right = judge(exercise, exercise.gap, exercise.solution)
 
     assert (wrong.is_right, wrong.why) == (False, "found 4, expected 8")
@@ -111,7 +111,7 @@ def test_as_shipped_it_fails_and_the_solution_passes(exercise: Exercise) -> None
 
 
 def test_traceback_is_shown_for_broken_answers_only(exercise: Exercise) -> None:
-    """The error itself is told once, by the verdict; lines that only the traceback has stay."""
+    """A traceback is shown only for a broken answer, and its last line only in the verdict."""
     session = make_session(exercise.lesson)
     told, why = [], []
     for answer in (
@@ -136,7 +136,7 @@ def test_traceback_is_shown_for_broken_answers_only(exercise: Exercise) -> None:
 
 
 def test_names_of_earlier_answer_are_not_shared(exercise: Exercise) -> None:
-    """Each answer stands alone, though the process is the same."""
+    """An answer does not see names of an earlier answer in the same process."""
     right, empty = judge(exercise, exercise.solution, "")
 
     assert right.is_right
@@ -144,7 +144,7 @@ def test_names_of_earlier_answer_are_not_shared(exercise: Exercise) -> None:
 
 
 def test_answer_cannot_change_its_judge(exercise: Exercise) -> None:
-    """What stands below the mark is the shipped part, whatever the learner's file has there."""
+    """The shipped judging code is used, whatever the learner's file has below the mark."""
     cheat = exercise.gap + exercises.MARK + "\nprint('all is well')\n"
     [judged] = judge(exercise, cheat)
 
@@ -152,7 +152,7 @@ def test_answer_cannot_change_its_judge(exercise: Exercise) -> None:
 
 
 def test_syntax_error_and_exit_are_broken_answers(exercise: Exercise) -> None:
-    """What breaks before it is judged is broken, and the reason is told."""
+    """Code that ends before it is judged is broken, and the verdict gives the reason."""
     syntax, left = judge(exercise, "def double(", "raise SystemExit(0)")
 
     assert (syntax.is_right, left.is_right) == (False, False)
@@ -161,7 +161,7 @@ def test_syntax_error_and_exit_are_broken_answers(exercise: Exercise) -> None:
 
 
 def test_verdict_names_line_of_learner_code(exercise: Exercise) -> None:
-    """Where that raised, else what was changed; a line of the part that judges is none of it."""
+    """The verdict names the learner's line that raised, or else the lines that were changed."""
     answers = {
         exercise.gap: "yours to change is line 8: return number  # your code here",
         exercise.gap.replace("number  #", "nothing  #"): "line 8: return nothing  # your code here",
@@ -180,7 +180,7 @@ def test_verdict_names_line_of_learner_code(exercise: Exercise) -> None:
 
 
 def test_copy_is_kept_when_exercise_starts_again(exercise: Exercise) -> None:
-    """Nothing typed is lost."""
+    """Starting an exercise again keeps what the learner typed."""
     assert exercises.read_exercise_state(exercise) == "new"
     path = exercises.ensure_learner_file(exercise)
     path.write_text("my work")
@@ -208,7 +208,7 @@ def test_copy_is_kept_when_exercise_starts_again(exercise: Exercise) -> None:
 def test_starting_again_keeps_typed_code(
     exercise: Exercise, typed: list[Any], kept: dict[str, Any]
 ) -> None:
-    """Whatever differs is kept, once, and its place is returned; what is as shipped is not."""
+    """Changed files are kept once under another name, which is returned; shipped ones are not."""
     path = exercises.ensure_learner_file(exercise)
     for one in typed:
         put(path, one)
@@ -222,7 +222,7 @@ def test_starting_again_keeps_typed_code(
 
 
 def put(path: Path, content: Any) -> None:
-    """Put a text, bytes or, for `Path`, a folder in the place of a file; None leaves it."""
+    """Write a text or bytes at a path, or make a folder there; None leaves it."""
     if content is None:
         return
     path.unlink()
@@ -233,7 +233,7 @@ def put(path: Path, content: Any) -> None:
 
 
 def held(path: Path, *, like: Any = None) -> Any:
-    """Return what is at a place, as `put` takes it."""
+    """Return the content at a path in the form that `put` accepts."""
     if path.is_dir():
         return Path
     data = path.read_bytes()
@@ -241,7 +241,7 @@ def held(path: Path, *, like: Any = None) -> Any:
 
 
 def test_exercise_starts_when_learner_types(exercise: Exercise) -> None:
-    """Opening it, which writes the file, is not enough; nor is keeping what was there."""
+    """An exercise counts as begun after a change, not after opening or saving it unchanged."""
     path = exercises.ensure_learner_file(exercise)
     assert "new" == exercises.read_exercise_state(exercise)
     exercises.save_learner_code(exercise, exercises.read_learner_code(exercise)[0])
@@ -254,7 +254,7 @@ def test_exercise_starts_when_learner_types(exercise: Exercise) -> None:
 
 
 def test_verdict_of_learner_file_is_remembered(exercise: Exercise) -> None:
-    """Right once stays right; an answer that is none of the learner's changes nothing."""
+    """A right verdict stays; an answer that is not the learner's file changes nothing."""
     path = exercises.ensure_learner_file(exercise)
     list(judge(exercise, exercise.solution))
     assert exercises.read_exercise_state(exercise) == "new"
@@ -269,7 +269,7 @@ def test_verdict_of_learner_file_is_remembered(exercise: Exercise) -> None:
 
 
 def test_hints_come_one_by_one_and_are_counted(exercise: Exercise) -> None:
-    """From a nudge to almost the answer; then there are no more."""
+    """Hints are revealed one at a time until none is left, and are counted."""
     told = [exercises.reveal_next_hint(exercise) for _ in range(3)]
 
     assert told == ["Two times is a plus.", "`number + number` is one way.", None]
@@ -277,7 +277,7 @@ def test_hints_come_one_by_one_and_are_counted(exercise: Exercise) -> None:
 
 
 def test_viewed_solution_is_remembered(exercise: Exercise) -> None:
-    """After that a right answer still counts, a wrong one changes nothing."""
+    """After the solution was viewed, a right answer counts and a wrong one changes nothing."""
     assert exercises.reveal_solution(exercise) == exercise.solution
     path = exercises.ensure_learner_file(exercise)
     list(judge(exercise, None))
@@ -289,7 +289,7 @@ def test_viewed_solution_is_remembered(exercise: Exercise) -> None:
 
 
 def test_exercises_done_on_another_machine_are_added(exercise: Exercise) -> None:
-    """The newer entry of each counts."""
+    """Exercises of two machines merge, and the newer entry of each counts."""
     exercises.reveal_next_hint(exercise)
     exported = progress_transfer.make_progress_export()
     fields = exported["lessons"]["made/sample"]["exercises"]
@@ -303,7 +303,7 @@ def test_exercises_done_on_another_machine_are_added(exercise: Exercise) -> None
 
 
 def test_next_exercise_is_first_open_after_current(tmp_path: Path) -> None:
-    """Those before it come last; with all others done there is none."""
+    """The next exercise is the first open one after the current, then those before it."""
     names = ("first", "double", "last")
     for name in names:
         shipped(tmp_path, name)
@@ -329,7 +329,7 @@ def test_next_exercise_is_first_open_after_current(tmp_path: Path) -> None:
 def test_a_broken_exercise_is_one_problem(
     tmp_path: Path, text: str, solved: str, what: str
 ) -> None:
-    """It is named, with what it lacks."""
+    """The error names the exercise and what it lacks."""
     shipped(tmp_path, text=text, solved=solved)
 
     with pytest.raises(Problem, match="made/double") as refused:
@@ -339,7 +339,7 @@ def test_a_broken_exercise_is_one_problem(
 
 
 def test_an_unknown_exercise_names_the_nearest(tmp_path: Path) -> None:
-    """A misspelt id is told as such; a file that is not there as well."""
+    """A misspelt id suggests the nearest one, and a missing file is named."""
     shipped(tmp_path)
     lesson = lesson_with(tmp_path, "double")
     with pytest.raises(Problem) as refused:
@@ -351,7 +351,7 @@ def test_an_unknown_exercise_names_the_nearest(tmp_path: Path) -> None:
 
 
 def test_unreadable_copy_explains_how_to_start_again(exercise: Exercise) -> None:
-    """Bytes that are no text, for example."""
+    """A copy that is not text names the command to start again."""
     exercises.ensure_learner_file(exercise).write_bytes(b"\xff\xfe")
     with pytest.raises(Problem, match="cannot read your answer") as refused:
         list(judge(exercise, None))
@@ -362,13 +362,13 @@ def test_unreadable_copy_explains_how_to_start_again(exercise: Exercise) -> None
 
 @pytest.mark.parametrize("one", ONE_OF_EACH_KIND, ids=lambda one: one.id)
 def test_shipped_exercise_fails_and_its_solution_passes(one: Exercise) -> None:
-    """One of each framework and one with code of its own; `tests/content` tries the others."""
+    """A sample of exercises fails as shipped and passes solved; `tests/content` has all."""
     with contextlib.closing(make_session(one.lesson)) as session:
         exercise_is_judged(one, session)
 
 
 def test_every_exercise_belongs_to_a_lesson() -> None:
-    """No file lies there that nobody is led to."""
+    """Every exercise file is named by a lesson."""
     folder = content.locations.content_folder("lessons")
     files = {f"{path.parents[1].name}/{path.stem}" for path in folder.glob("*/exercises/*.py")}
     solutions = {f"{path.parents[1].name}/{path.stem}" for path in folder.glob("*/solutions/*.py")}

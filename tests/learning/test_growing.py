@@ -1,4 +1,4 @@
-"""A plot grows while its block runs: what is told of it, how often, and what is left alone."""
+"""Plots that grow while their block runs: what is sent, how often, and its limits."""
 
 from __future__ import annotations
 
@@ -34,13 +34,13 @@ for number in range(5):
 
 
 def look(command: dict[str, Any], names: dict[str, Any], **new: Any) -> dict[str, Any] | None:
-    """Return what is seen of a block that changes some names."""
+    """Return the plot of a block that changes these variables."""
     looks = LivePlotWatcher(command, names, lambda _: None)
     return (names.update(new), looks.read_plot())[1]
 
 
 def run(lesson_folder: Path, *, wanted: bool) -> tuple[list[BlockPlots], BlockResult]:
-    """Run the block that trains; returns what was drawn meanwhile, and its result."""
+    """Run the training block; return the plots drawn meanwhile and its result."""
     lesson = make_lesson(lesson_folder, TRAINS.format(seen=str(lesson_folder)))
     for number in range(0 if wanted else 5):
         (lesson_folder / str(number)).touch()
@@ -63,7 +63,7 @@ def run(lesson_folder: Path, *, wanted: bool) -> tuple[list[BlockPlots], BlockRe
 
 
 def test_a_curve_grows_while_its_block_runs(tmp_path: Path) -> None:
-    """Each look shows more than the one before, and at the end there is all of it."""
+    """Each event has more points than the one before, and the result has all of them."""
     drawn, result = run(tmp_path, wanted=True)
     curves = [drawing for event in drawn for drawing in event.drawings]
     counts = [curve.count for curve in curves if isinstance(curve, LinePlot)]
@@ -77,14 +77,14 @@ def test_a_curve_grows_while_its_block_runs(tmp_path: Path) -> None:
 
 
 def test_hidden_curve_is_not_sampled(tmp_path: Path) -> None:
-    """The command line, CI and exercises run blocks as they are."""
+    """Without a listener, as on the command line, the running block is not sampled."""
     drawn, result = run(tmp_path, wanted=False)
 
     assert ([], "pass") == (drawn, result.status)
 
 
 def test_values_of_earlier_block_are_not_drawn() -> None:
-    """A curve begins with this block; one that a block adds to is its own."""
+    """A curve begins with values that this block assigns or appends."""
     old = [3.0, 2.0]
     command = {"plot": ["loss"]}
 
@@ -98,7 +98,7 @@ def test_values_of_earlier_block_are_not_drawn() -> None:
 
 
 def test_curves_end_with_their_shortest() -> None:
-    """One may be a step ahead just then; without its axis the numbers are counted."""
+    """Curves of different lengths are cut to the shortest; without an axis steps are counted."""
     seen = look({"plot": ["a", "b"], "x": "step"}, {}, a=[1.0, 2.0, 3.0], b=[1.0, 2.0]) or {}
 
     assert {"a": [1.0, 2.0], "b": [1.0, 2.0]} == seen["series"]
@@ -106,7 +106,7 @@ def test_curves_end_with_their_shortest() -> None:
 
 
 def test_array_is_drawn_to_its_filled_end() -> None:
-    """What is still to come is NaN."""
+    """NaN values that are not filled yet are drawn as missing."""
     filled = np.full(40, np.nan)
     filled[:2] = 5.0, 4.0
     seen = look({"plot": ["loss"], "x": "step"}, {}, loss=filled, step=np.arange(40)) or {}
@@ -116,7 +116,7 @@ def test_array_is_drawn_to_its_filled_end() -> None:
 
 
 def test_numbers_and_bytes_are_bounded() -> None:
-    """However long it runs, an event fits what a pipe takes at once."""
+    """An event stays within the size limit, however many numbers there are."""
     names = {name: [math.pi * 10.0**300] * 100_000 for name in ("a" * 60, "b" * 60)}
     seen = look({"plot": list(names)}, {}, **names) or {}
 
@@ -125,16 +125,16 @@ def test_numbers_and_bytes_are_bounded() -> None:
 
 
 class Device:
-    """A number of a device: to read it would wait for the device."""
+    """A device number, which fails the test if it is read."""
 
     def __float__(self) -> float:
-        """Say that it was read."""
+        """Raise, because nothing may convert this object."""
         raise AssertionError
 
 
 @pytest.mark.parametrize("value", [[Device(), Device()], ["1", "2"], "12", 5.0, {"a": Device()}])
 def test_only_python_numbers_are_read(value: Any) -> None:
-    """All else waits for the end of the block."""
+    """Other values, such as device numbers or strings, are not read while the block runs."""
     with pytest.raises((TypeError, ValueError)) if isinstance(value, list | dict) else _nothing():
         assert look({"plot": ["loss"]}, {}, loss=value) is None
 

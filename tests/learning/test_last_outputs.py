@@ -1,4 +1,4 @@
-"""What blocks printed last is kept within bounds, and costs nothing where it cannot be read."""
+"""Stored outputs of blocks: limited in size, and skipped if they cannot be read."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tpustarter.learning.run.block_results import BlockResult, Status
 
 
 def _end(lesson: Lesson, text: str, code: str = "1", status: Status = "pass") -> None:
-    """Let the first block of a lesson end."""
+    """Save an output for the first block of a lesson."""
     block = list_blocks(lesson)[0]
     last_outputs.save_output(lesson, block, BlockResult(block.id, status, output=text), code)
 
@@ -26,7 +26,7 @@ def _folder() -> Path:
 
 
 def test_long_output_keeps_its_beginning_and_end(tmp_path: Path) -> None:
-    """In whole lines; one that was stopped replaces nothing."""
+    """Whole lines of the beginning and end are kept; a stopped run replaces nothing."""
     lesson = make_lesson(tmp_path, fence("print(1)"))
     _end(lesson, "".join(f"line {number}\n" for number in range(100_000)))
     _end(lesson, "half", status="notrun")
@@ -54,7 +54,7 @@ def test_long_output_keeps_its_beginning_and_end(tmp_path: Path) -> None:
     ],
 )
 def test_damaged_file_loses_only_its_output(foreign: str, tmp_path: Path) -> None:
-    """Nothing is said of it, and the next block is kept again."""
+    """A damaged file loads as empty without a message, and is replaced by the next output."""
     lesson = make_lesson(tmp_path, fence("print(1)"))
     (_folder() / "made.sample.json").write_text(foreign)
 
@@ -66,7 +66,7 @@ def test_damaged_file_loses_only_its_output(foreign: str, tmp_path: Path) -> Non
 def test_oldest_lesson_leaves_full_folder_first(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Blocks that a lesson no longer has go with the next one that ends."""
+    """The oldest lesson is removed from a full folder, and unknown blocks with the next save."""
     monkeypatch.setattr(last_outputs, "MOST_BYTES", 5000)
     lessons = [
         make_lesson(tmp_path, fence("print(1)"), name=f"0{number}-{name}")
@@ -85,7 +85,7 @@ def test_oldest_lesson_leaves_full_folder_first(
 
 
 def test_unwritable_folder_is_ignored(tmp_path: Path) -> None:
-    """A file where the folder would be."""
+    """If the folder cannot be made, no output is stored and nothing fails."""
     (locations.make_state_folder() / last_outputs.FOLDER).write_text("")
     lesson = make_lesson(tmp_path, fence("print(1)"))
     _end(lesson, "new")

@@ -1,4 +1,4 @@
-"""Which lines of the learner's code a verdict names."""
+"""The lines of the learner's code that a verdict names."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ AREA = "    return r  # your code here"
 
 
 def test_innermost_learner_line_of_error_is_named() -> None:
-    """Lines below the learner's part are the judge's, and empty ones are no code."""
+    """The innermost line in the learner's part is named, without the judge's and empty lines."""
     named = find_raising_line(SHIPPED, [40, 3, 5, 1])
 
     assert named
@@ -48,7 +48,7 @@ def test_innermost_learner_line_of_error_is_named() -> None:
 def test_changed_lines_of_wrong_answer_are_named(
     answer: str, numbers: tuple[int, ...], words: str
 ) -> None:
-    """Or what is to be changed, where nothing was; blank lines are no change."""
+    """The verdict names the changed lines, or the lines to change; blank lines do not count."""
     named = find_changed_lines(answer, SHIPPED)
 
     assert named
@@ -56,7 +56,7 @@ def test_changed_lines_of_wrong_answer_are_named(
 
 
 def test_first_unchanged_line_of_several_is_named() -> None:
-    """Whatever stands above it by now."""
+    """The first of several unchanged lines is named by its present line number."""
     two = SHIPPED.replace("import math", "import math\nside = 1  # your code here")
     named = find_changed_lines(two.replace("1  # your code here", "(\n    2\n)"), two)
 
@@ -68,7 +68,7 @@ def test_first_unchanged_line_of_several_is_named() -> None:
 
 
 def test_line_with_its_comment_is_named_whole() -> None:
-    """Where it is as long as a formatter leaves lines."""
+    """A line of the usual formatted length is quoted whole, with its comment."""
     line = f"return r  # your code here: {'what stays as it is, ' * 3}r"
     named = find_changed_lines(
         SHIPPED.replace(AREA, f"    {line}"), SHIPPED.replace(AREA, f"    {line}")
@@ -79,5 +79,5 @@ def test_line_with_its_comment_is_named_whole() -> None:
 
 
 def test_only_deleted_line_is_not_named() -> None:
-    """There is none to point at."""
+    """A deletion alone names no line."""
     assert find_changed_lines(SHIPPED.replace(f"{AREA}\n", ""), SHIPPED) is None

@@ -1,4 +1,4 @@
-"""What is remembered: never less than was written, whoever writes and whatever is killed."""
+"""Stored progress: no write is lost to another program, a kill or a damaged file."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ WHERE = UsedDevices("cpu", "cpu", 8, virtual=True)
 
 
 def python(program: str) -> subprocess.Popen[str]:
-    """Start a program that can import what is tested."""
+    """Start a program that can import the tested package."""
     env = {**os.environ, "PYTHONPATH": str(ROOT)}
     return subprocess.Popen([sys.executable, "-c", program], env=env, text=True)
 
 
 def test_lesson_is_done_by_blocks_tasks_and_questions(tmp_path: Path) -> None:
-    """What is open is counted; one that was done before such a task was there stays done."""
+    """Open tasks and questions are counted; a lesson that is done stays done with new tasks."""
     lesson = make_lesson(tmp_path, fence("print(1)") + TASK_AND_QUESTION)
     one, turn = list_blocks(lesson)
 
@@ -77,7 +77,7 @@ def test_lesson_is_done_by_blocks_tasks_and_questions(tmp_path: Path) -> None:
 
 
 def test_lesson_is_done_when_all_blocks_passed(tmp_path: Path) -> None:
-    """Each block counts as the lesson has it now; one that was not run changes nothing."""
+    """Blocks count by their present code, and a block that was not run changes nothing."""
     lesson = make_lesson(tmp_path, fence("print(1)") + fence("print(2)", name="two"))
     one, two = list_blocks(lesson)
     lesson_progress.record_block(lesson, one, BlockResult("one", "pass", ran_on=WHERE))
@@ -98,7 +98,7 @@ def test_lesson_is_done_when_all_blocks_passed(tmp_path: Path) -> None:
 
 
 def test_changed_code_keeps_lesson_done(tmp_path: Path) -> None:
-    """A block whose code is another since has no status any more; what was done stays done."""
+    """A lesson that was done stays done after its code changes."""
     lesson = make_lesson(tmp_path, fence("print(1)"))
     lesson_progress.record_block(lesson, list_blocks(lesson)[0], BlockResult("one", "pass"))
     changed = make_lesson(tmp_path, fence("print(2)") + fence("print(3)", name="new"))
@@ -110,7 +110,7 @@ def test_changed_code_keeps_lesson_done(tmp_path: Path) -> None:
 
 
 def test_list_counts_passed_blocks_of_lesson(tmp_path: Path) -> None:
-    """Optional blocks do not count, nor does one that failed; a lesson without blocks is begun."""
+    """Optional and failed blocks do not count; a lesson without blocks is `begun`."""
     text = fence("print(1)") + fence("print(2)", name="two") + fence("print(3)", name="three")
     text += f"<details><summary>More</summary>\n\n{fence('print(4)', name='more')}</details>\n"
     lesson = make_lesson(tmp_path, text)
@@ -137,7 +137,7 @@ def test_list_counts_passed_blocks_of_lesson(tmp_path: Path) -> None:
 
 
 def test_unknown_entries_are_kept() -> None:
-    """Lessons that are gone, keys of another version and nonsense do no harm and are not lost."""
+    """Unknown lessons and keys are kept when progress is saved."""
     before = {
         "schema": "tpustarter.progress/9",
         "more": 1,
@@ -163,7 +163,7 @@ def test_unknown_entries_are_kept() -> None:
 
 @pytest.mark.parametrize("place", ["fsync", "replace"])
 def test_kill_at_any_write_loses_only_that_change(place: str) -> None:
-    """SIGKILL in the middle of a write: what was there before is there, and the next one works."""
+    """SIGKILL during a write leaves the earlier progress, and the next write works."""
     lesson_progress.record_lesson_done("a/one")
     program = (
         "import os, pathlib, signal\n"
@@ -183,7 +183,7 @@ def test_kill_at_any_write_loses_only_that_change(place: str) -> None:
 
 
 def test_concurrent_writers_lose_nothing() -> None:
-    """Every lesson either of them marked is done afterwards."""
+    """Lessons that several processes mark at once are all done afterwards."""
     writers = [
         python(
             "from tpustarter.learning.progress import lesson_progress as progress\n"
@@ -200,7 +200,7 @@ def test_concurrent_writers_lose_nothing() -> None:
 def test_held_lock_is_waited_for_in_bounded_time(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Another one that stopped in the middle of a write is said, not waited for without limit."""
+    """A held lock gives a problem after a bounded wait, and nothing is written."""
     monkeypatch.setattr(progress_file, "LOCK_WAIT_S", 0.2)
     lesson_progress.record_lesson_done("a/one")
     with progress_file._lock(), pytest.raises(Problem, match="another tpustarter"):
@@ -213,7 +213,7 @@ def test_held_lock_is_waited_for_in_bounded_time(
     "text", ["", "[]", "{}", '{"schema": "tpustarter.progress/2"}', "[" * 9999]
 )
 def test_invalid_export_is_refused(text: str) -> None:
-    """Anything but what `export` gives in this version is no progress."""
+    """An export that this version does not write is refused."""
     with pytest.raises(ValueError, match=r"expected|Expecting|nested"):
         progress_transfer.parse_progress_export(text)
 
@@ -238,7 +238,7 @@ STORED = st.fixed_dictionaries({"lessons": LESSONS}) | st.dictionaries(st.text()
 
 
 def done(value: dict[str, Any]) -> set[str]:
-    """Return the lessons that are done in a stored progress."""
+    """Return the ids of the lessons that are done in a stored progress."""
     return {
         name
         for name, fields in progress_transfer.merge_progress_exports(value, {})["lessons"].items()
@@ -248,13 +248,13 @@ def done(value: dict[str, Any]) -> set[str]:
 
 @given(STORED, STORED)
 def test_merging_loses_no_lesson_that_is_done(one: dict[str, Any], other: dict[str, Any]) -> None:
-    """What is done on either side is done in both together, and nothing else is."""
+    """A merge is done in exactly the lessons that are done on either side."""
     assert done(one) | done(other) == done(progress_transfer.merge_progress_exports(one, other))
 
 
 @given(STORED, STORED)
 def test_merging_in_either_order_gives_the_same(one: dict[str, Any], other: dict[str, Any]) -> None:
-    """Dates of lessons, and blocks, do not depend on which side is ours."""
+    """Merging two exports gives the same result in either order."""
 
     def facts(value: dict[str, Any]) -> dict[str, Any]:
         return {k: (v["done"], v["blocks"]) for k, v in value["lessons"].items()}
@@ -265,7 +265,7 @@ def test_merging_in_either_order_gives_the_same(one: dict[str, Any], other: dict
 
 
 def test_merging_ignores_order_of_fields() -> None:
-    """Of two entries of one time each machine keeps the same, however a file orders its fields."""
+    """Entries of equal time merge alike, whatever the order of their fields."""
     entries = [
         {"when": "2026-01-01", "hash": hash_, "status": status}
         for hash_, status in (("b", "fail"), ("a", "pass"))
@@ -280,7 +280,7 @@ def test_merging_ignores_order_of_fields() -> None:
 
 @given(STORED, STORED)
 def test_merging_again_changes_nothing(one: dict[str, Any], other: dict[str, Any]) -> None:
-    """The same export can be read any number of times."""
+    """Merging the same export again changes nothing."""
     once = progress_transfer.merge_progress_exports(one, other)
 
     assert once == progress_transfer.merge_progress_exports(once, other)
@@ -288,7 +288,7 @@ def test_merging_again_changes_nothing(one: dict[str, Any], other: dict[str, Any
 
 
 def test_learner_code_passes_block_beside_lesson_code(tmp_path: Path) -> None:
-    """It passes the block as well, and takes no pass from it; what was not run is forgotten."""
+    """Edited code can pass a block, and keeps the pass of the lesson's own code."""
     lesson = make_lesson(tmp_path, fence("print(1)"))
     (one,) = list_blocks(lesson)
 
@@ -310,7 +310,7 @@ def test_learner_code_passes_block_beside_lesson_code(tmp_path: Path) -> None:
 def test_export_can_be_merged_on_another_machine(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """What was done on one machine is done on the other as well, through JSON."""
+    """An export as JSON adds one machine's finished lessons to those of another."""
     lesson_progress.record_lesson_done("a/one")
     exported = json.loads(json.dumps(progress_transfer.make_progress_export()))
     monkeypatch.setenv("TPUSTARTER_HOME", str(tmp_path / "other"))
@@ -324,7 +324,7 @@ def test_export_can_be_merged_on_another_machine(
 
 
 def test_the_last_check_is_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Its verdict, where it holds, and its headline; a full disk does not spoil the check."""
+    """Verdict, place and headline of a run are stored; a full disk does not fail the check."""
     assert lesson_progress.read_last_check_run() is None
     run = Run("1", "2026-11-01T10:00:00+00:00", "quick")
     run.target = {"where": "8 virtual CPU devices", "devices": 8}
@@ -345,7 +345,7 @@ def test_the_last_check_is_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_run_of_named_checks_is_kept_apart() -> None:
-    """It says too little about the machine to replace a whole one, and is a run all the same."""
+    """A run of named checks is stored apart and does not replace the last full run."""
     run = Run("1", "2026-11-01T10:00:00+00:00", "quick", ids=["jax.*"])
     run.results = [Result("jax.x", "x", "pass", ran_on=WHERE, framework="jax")]
     lesson_progress.record_check_run(run)
@@ -355,7 +355,7 @@ def test_run_of_named_checks_is_kept_apart() -> None:
 
 
 def test_check_in_another_python_keeps_last_result() -> None:
-    """With what each had to say by name."""
+    """The last results of each other Python are kept with its name."""
     run = Run("1", "2026-11-01T10:00:00+00:00", "quick")
     run.results = [Result("jax.x", "x", "warn", framework="jax")]
     for python, day in (("", 0), ("a", 1), ("b", 2), ("b", 3)):
@@ -372,7 +372,7 @@ def test_check_in_another_python_keeps_last_result() -> None:
 
 
 def test_stopped_check_replaces_no_complete_result() -> None:
-    """Home keeps what was proven; what was stopped proved little, and says so where it ran."""
+    """A stopped run does not replace the stored result of a complete one."""
     run = Run("1", "2026-11-01T10:00:00+00:00", "quick")
     run.target = {"where": "8 virtual CPU devices", "devices": 8}
     run.results = [Result("jax.x", "x", "pass", ran_on=WHERE, framework="jax")]

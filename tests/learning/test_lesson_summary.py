@@ -1,4 +1,4 @@
-"""The end of a lesson: what was done, what is open, and where the course goes on."""
+"""The summary at the end of a lesson: done tasks, open tasks and the next step."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ Why is it so, and why is it never otherwise than it is here?
 
 
 def read_end(lesson: Lesson, *, by_id: bool = False) -> LessonSummary:
-    """Return the end of a lesson as it stands."""
+    """Return the summary at the end of a lesson for its present progress."""
     known = lesson_progress.read_progress().lessons.get(lesson.id, lesson_progress.LessonProgress())
     parts, lesson_exercises = blocks.parse_lesson(lesson), exercises.read_exercises(lesson)
     return lesson_summary.summarize_lesson(parts, known, lesson_exercises, by_id=by_id)
@@ -56,7 +56,7 @@ def lesson(tmp_path: Path) -> Lesson:
 
 
 def test_end_names_done_and_open_tasks(lesson: Lesson) -> None:
-    """From nothing to everything: each thing that is missing is named, and where it stands."""
+    """The summary names each open task with its place, from none done to all done."""
     question = (
         'The question "Why is it so, and why is it never otherwise ..." waits for your answer'
     )
@@ -92,7 +92,7 @@ def test_end_names_done_and_open_tasks(lesson: Lesson) -> None:
 
 
 def test_many_open_things_are_counted(tmp_path: Path) -> None:
-    """The end is seen at a glance, whatever the lesson is made of."""
+    """Open tasks above a limit are counted instead of listed."""
     text = "".join(
         f"## Part {number}\n\n" + fence(f"print({number})", name=f"b{number}")
         for number in range(9)
@@ -109,7 +109,7 @@ def test_many_open_things_are_counted(tmp_path: Path) -> None:
 
 
 def test_blocks_below_heading_are_one_task(tmp_path: Path) -> None:
-    """Those that broke are told beside those that have not run."""
+    """Failed blocks below a heading are counted apart from blocks that have not run."""
     text = "## Here\n\n" + "".join(fence(f"print({n})", name=f"b{n}") for n in range(5))
     lesson = make_lesson(tmp_path, text)
     lesson_progress.record_block(lesson, blocks.list_blocks(lesson)[0], BlockResult("b0", "pass"))
@@ -122,14 +122,14 @@ def test_blocks_below_heading_are_one_task(tmp_path: Path) -> None:
 
 
 def test_wrong_answer_differs_from_missing_answer(lesson: Lesson) -> None:
-    """Whoever answered is not told that the question waits."""
+    """A wrong answer is named as wrong, not as missing."""
     lesson_progress.record_quiz_answer(lesson, "why", is_right=False)
 
     assert any("is not answered right yet" in line for line in read_end(lesson).still_open)
 
 
 def test_lesson_without_blocks_ends_by_questions_or_reading(tmp_path: Path) -> None:
-    """Nothing is counted that is not there."""
+    """A lesson without blocks is done by its questions, or by reading it."""
     words = make_lesson(tmp_path, "Words.\n", name="01-words")
     asks = make_lesson(tmp_path, TEXT[TEXT.index("```quiz") :], name="02-asks")
     assert "This lesson has no blocks to run" == read_end(words).headline
@@ -147,7 +147,7 @@ def path_of(*lessons: str) -> LessonPath:
 
 
 def test_next_step_is_line_with_path_title(tmp_path: Path) -> None:
-    """Along the path; at its end what is left of it; from beside it back to it."""
+    """The next step is along the path, then what is left of it, or back to it."""
     lesson = make_lesson(tmp_path, "")
 
     def way(lesson_id: str, *names: str, done: tuple[str, ...] = ()) -> NextLearningStep:
@@ -173,7 +173,7 @@ def test_next_step_is_line_with_path_title(tmp_path: Path) -> None:
 
 
 def test_exercise_leads_to_next_open_exercise(tmp_path: Path) -> None:
-    """As long as the lesson has one that is not done; then back to it, where it is not done."""
+    """The next step is the lesson's next open exercise, then the lesson if it is open."""
     shipped(tmp_path, "first")
     shipped(tmp_path, "second")
     path = make_lesson(tmp_path, "").path
@@ -196,7 +196,7 @@ def test_exercise_leads_to_next_open_exercise(tmp_path: Path) -> None:
 def test_finished_next_lesson_is_skipped_for_open_exercise(
     tmp_path: Path,
 ) -> None:
-    """In the order of the path, and to the next lesson once all exercises are solved."""
+    """The next step is an open exercise of a finished lesson, or else the next lesson."""
     for name in ("early", "late"):
         shipped(tmp_path, name)
     for name in ("01-early", "02-late", "03-last"):
@@ -222,7 +222,7 @@ def test_finished_next_lesson_is_skipped_for_open_exercise(
 
 
 def test_next_exercise_belongs_to_finished_lesson(tmp_path: Path) -> None:
-    """Else the first one of the path."""
+    """The next exercise is of a finished lesson, or else the first of the path."""
     for name in ("one", "two"):
         shipped(tmp_path, name)
         path = make_lesson(tmp_path, "", name=f"01-{name}").path
@@ -245,7 +245,7 @@ def test_next_exercise_belongs_to_finished_lesson(tmp_path: Path) -> None:
 
 
 def test_end_holds_open_exercises_and_next_step(lesson: Lesson) -> None:
-    """The data that the tutor and the command line draw."""
+    """The summary has the open exercises and the next step, for app and command line."""
     path, parts, own = (
         path_of(lesson.id),
         blocks.parse_lesson(lesson),

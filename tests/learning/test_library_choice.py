@@ -1,4 +1,4 @@
-"""Which library to take: every answer gets one recommendation, and each row has its source."""
+"""The choice of a library: one recommendation per answer, and sources for all rules."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def every_advice() -> Iterator[LibraryAdvice]:
 
 
 def test_every_combination_of_answers_gets_library_and_reason() -> None:
-    """The rules have no hole, and whatever decides is shown first, with source and date."""
+    """Every combination of answers gives a library and a first reason with source and date."""
     counts = [len(question.choices) for question in GUIDE.questions]
     advice = list(every_advice())
 
@@ -64,7 +64,7 @@ def test_every_combination_of_answers_gets_library_and_reason() -> None:
 
 
 def test_every_library_and_row_is_reachable() -> None:
-    """A row that no answers reach is dead, and says something nobody reads."""
+    """Every library, reason and note of the rules is reached by some answers."""
     advice = list(every_advice())
 
     assert {one.id for one in GUIDE.libraries} == {one.library.id for one in advice}
@@ -74,7 +74,7 @@ def test_every_library_and_row_is_reachable() -> None:
 
 
 def test_rules_have_no_complaint() -> None:
-    """Lessons, paths, answers and sources are there, and no name stands for two answers."""
+    """The shipped rules have valid lessons, paths, answers and sources, and unique names."""
     lessons = [lesson.id for lesson in content.read_lessons()]
     paths = [path.id for path in read_paths()]
 
@@ -82,7 +82,7 @@ def test_rules_have_no_complaint() -> None:
 
 
 def test_every_advised_package_can_be_installed() -> None:
-    """Every `tpustarter setup` names a profile."""
+    """Every advised `tpustarter setup` command names an existing profile."""
     commands = [command for one in GUIDE.libraries for command in one.install]
     profiles = {
         line.removeprefix("tpustarter setup ") for line in commands if line.startswith("tpustarter")
@@ -92,7 +92,7 @@ def test_every_advised_package_can_be_installed() -> None:
 
 
 def test_every_generation_of_tpu_is_one_answer() -> None:
-    """Whatever TPU somebody has, typed as they like, there is an answer for it."""
+    """Every TPU generation, in any common spelling, selects one answer."""
     question = GUIDE.questions[-1]
     generations = [name for one in question.choices for name in one.generations]
 
@@ -133,7 +133,7 @@ def test_every_generation_of_tpu_is_one_answer() -> None:
     ],
 )
 def test_known_cases_get_expected_library(origin: str, need: str, have: str, library: str) -> None:
-    """The beta for what begins now, the last release for what runs, and JAX for what is new."""
+    """Known combinations of answers recommend the expected library."""
     typed = zip(GUIDE.questions, (origin, need, have), strict=True)
     answers = {question.id: library_choice.parse_answer(question, text) for question, text in typed}
 
@@ -141,7 +141,7 @@ def test_known_cases_get_expected_library(origin: str, need: str, have: str, lib
 
 
 def test_beta_and_ending_libraries_are_marked() -> None:
-    """Nobody takes one of them without having read what it is."""
+    """Beta and ending libraries are always recommended with a note that says so."""
     for one in every_advice():
         notes = " ".join(row.text for row in one.notes)
         if one.library.id == "torchtpu":
@@ -151,14 +151,14 @@ def test_beta_and_ending_libraries_are_marked() -> None:
 
 
 def test_tensorflow_users_are_never_sent_to_pytorch() -> None:
-    """Whatever they want to do: the model would have to be written anew."""
+    """Answers with TensorFlow never recommend PyTorch, which needs a rewrite of the model."""
     found = {one.library.id for one in every_advice() if one.answers["from"] == "tensorflow"}
 
     assert {"jax", "keras", "tensorflow"} == found
 
 
 def test_first_reason_decides_and_only_its_library_follows(tmp_path: Path) -> None:
-    """Reasons for a library that is not taken are not shown."""
+    """Only reasons for the recommended library are shown."""
     guide = made(tmp_path)
     special = library_choice.recommend_library(guide, {"from": "b", "have": "cpu"})
     general = library_choice.recommend_library(guide, {"from": "b", "have": "tpu"})
@@ -193,7 +193,7 @@ def test_first_reason_decides_and_only_its_library_follows(tmp_path: Path) -> No
     ],
 )
 def test_the_complaints_can_fail(tmp_path: Path, right: str, wrong: str, complaint: str) -> None:
-    """Each kind of mistake in the file is told."""
+    """Each kind of mistake in the rules has its message."""
     assert right in MADE
     guide = made(tmp_path, MADE.replace(right, wrong, 1))
 
@@ -203,7 +203,7 @@ def test_the_complaints_can_fail(tmp_path: Path, right: str, wrong: str, complai
 
 
 def test_the_linter_reads_the_rules(tmp_path: Path) -> None:
-    """`learn --lint` says what is wrong with them, and nothing where there are none."""
+    """`learn --lint` reports mistakes of the rules, and nothing if there are no rules."""
     (tmp_path / "paths.yml").write_text("[]")
     told_without = lesson_mistakes.list_lesson_mistakes(tmp_path)
     made(tmp_path)
@@ -228,14 +228,14 @@ def test_the_linter_reads_the_rules(tmp_path: Path) -> None:
     ],
 )
 def test_a_broken_file_is_one_problem(tmp_path: Path, text: str) -> None:
-    """It names the file."""
+    """The error names the file."""
     with pytest.raises(Problem, match=r"cannot read the rules in .*which-library\.yml"):
         made(tmp_path, text)
 
 
 @pytest.mark.parametrize("typed", ["", "0", "7", "-1", "cuda", "v6e-x-8", "9" * 5000, "①", "v"])
 def test_unknown_answer_is_refused_with_valid_answers(typed: str) -> None:
-    """The error lists every answer with its meaning."""
+    """An unknown answer gives an error that lists the valid answers with their meaning."""
     with pytest.raises(Problem, match="is not an answer to `--have`") as refused:
         library_choice.parse_answer(GUIDE.questions[-1], typed)
 

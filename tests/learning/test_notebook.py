@@ -1,4 +1,4 @@
-"""Lessons as Jupyter notebooks: valid, complete, and they run in a real kernel."""
+"""Lessons as Jupyter notebooks: valid, complete, and run in a real kernel."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def sources(lesson: Lesson, kind: str) -> list[str]:
 
 
 def notebook_is_whole(lesson: Lesson) -> None:
-    """Read it with the format's own validator: no block is lost, and no link leads to a file."""
+    """Assert that a notebook is valid, has every block, and links to no file."""
     nbformat.validate(nbformat.reads(notebook.render_notebook(lesson), as_version=4))
     code = sources(lesson, "code")
 
@@ -43,12 +43,12 @@ def notebook_is_whole(lesson: Lesson) -> None:
 
 @pytest.mark.parametrize("name", KINDS)
 def test_lesson_of_each_kind_is_valid_notebook(name: str) -> None:
-    """With code of its own, questions, exercises and plots; `tests/content` reads all of them."""
+    """Lessons with files, questions, exercises and plots all give valid notebooks."""
     notebook_is_whole(next(one for one in LESSONS if one.id == name))
 
 
 def test_links_become_words_and_commands(tmp_path: Path) -> None:
-    """A notebook stands alone: there are no other files beside it."""
+    """Links become titles with their command, because a notebook has no other files."""
     text = (
         "See [it](../jax/03-precision.md#choose), [here](02-next.md), [b](../glossary.md#b) and "
         "[there](https://docs.jax.dev/a.md).\n\n" + fence("print(1)", "1")
@@ -60,7 +60,7 @@ def test_links_become_words_and_commands(tmp_path: Path) -> None:
 
 
 def test_questions_and_exercises_come_with_folded_answers(tmp_path: Path) -> None:
-    """One can think first; the exercise's cell judges itself."""
+    """Answers are folded, and the cell of an exercise judges the answer."""
     shipped(tmp_path)
     lesson = lesson_with(tmp_path, "double")
     quiz = "```quiz id=q\nWhich?\n\n(x) this\n    Yes.\n( ) that\n    No.\n```\n"
@@ -77,7 +77,7 @@ def test_questions_and_exercises_come_with_folded_answers(tmp_path: Path) -> Non
 
 
 def test_unwritable_file_is_one_error(tmp_path: Path) -> None:
-    """It says which, and why."""
+    """The error names the file and the reason."""
     file = tmp_path / "nowhere" / "lesson.ipynb"
     command = [sys.executable, "-m", "tpustarter", "learn", "jax/precision", "--notebook"]
     done = copies.run([*command, str(file)])

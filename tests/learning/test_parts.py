@@ -1,4 +1,4 @@
-"""Parts of a lesson beside text and blocks: what asks to be changed, folds, figures, paths."""
+"""Parts of a lesson beside text and blocks: tasks, folds, figures and paths."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ FIGURE = """\
 
 
 def test_task_block_has_folded_answer(tmp_path: Path) -> None:
-    """The answer is what proves the output, and is read and not run."""
+    """The answer block proves the expected output, and is shown folded."""
     parts = blocks.parse_lesson(make_lesson(tmp_path, TRY))
     block = next(part.block for part in parts if part.block)
 
@@ -77,7 +77,7 @@ def test_task_block_has_folded_answer(tmp_path: Path) -> None:
 
 
 def test_plain_text_has_answers_at_end(tmp_path: Path) -> None:
-    """One can think first, as with questions."""
+    """The answers are printed in a section at the end."""
     shown = "\n".join(
         lesson_text.render_lesson(make_lesson(tmp_path, TRY), lesson_progress.LessonProgress())
     )
@@ -88,7 +88,7 @@ def test_plain_text_has_answers_at_end(tmp_path: Path) -> None:
 
 
 def test_gate_runs_answer_and_learner_keeps_task(tmp_path: Path) -> None:
-    """A wrong answer fails the run; progress is not made by an answer that the lesson brings."""
+    """The gate runs the answer, whose pass is not recorded as the learner's progress."""
     lesson = make_lesson(tmp_path, fence("print(1)", "1") + TRY)
     practice = LessonsRun([lesson])
     list(practice.events())
@@ -108,7 +108,7 @@ def test_gate_runs_answer_and_learner_keeps_task(tmp_path: Path) -> None:
 
 
 def test_folded_blocks_are_not_needed_for_completion(tmp_path: Path) -> None:
-    """A lesson is done without the blocks of a folded part, and those run like others."""
+    """A lesson is done without its folded blocks, which still can be run."""
     old = fence("print(2)", "2", name="old")
     folded = f"<details><summary>Older tutorials</summary>\n\n{old}</details>\n"
     lesson = make_lesson(tmp_path, fence("print(1)", "1") + folded)
@@ -123,7 +123,7 @@ def test_folded_blocks_are_not_needed_for_completion(tmp_path: Path) -> None:
 
 
 def test_figure_is_text_in_terminal_and_picture_elsewhere(tmp_path: Path) -> None:
-    """The text stands in a comment, so that GitHub shows the picture alone."""
+    """The text of a figure is an HTML comment, so GitHub shows only the picture."""
     lesson = make_lesson(tmp_path, FIGURE)
     (figure,) = [part.figure for part in blocks.parse_lesson(lesson) if part.figure]
 
@@ -144,7 +144,7 @@ def test_figure_is_text_in_terminal_and_picture_elsewhere(tmp_path: Path) -> Non
 
 
 def test_search_finds_folded_text_and_no_tags(tmp_path: Path) -> None:
-    """Summaries and figures are text; comments and tags are not."""
+    """Search finds summaries and figures, but not comments and tags."""
     lines = [line.text for line in markdown.plain_lines(make_lesson(tmp_path, FIGURE + TRY))]
 
     assert "Answer" in lines
@@ -176,7 +176,7 @@ BROKEN = {
 
 @pytest.mark.parametrize("name", BROKEN)
 def test_broken_part_is_named_with_its_line(name: str, tmp_path: Path) -> None:
-    """One sentence with file and line."""
+    """The error is one sentence with file and line."""
     text, line, what = BROKEN[name]
 
     with pytest.raises(Problem) as caught:
@@ -187,7 +187,7 @@ def test_broken_part_is_named_with_its_line(name: str, tmp_path: Path) -> None:
 
 
 def test_block_for_newer_version_is_named_and_skipped(tmp_path: Path) -> None:
-    """The lesson names the oldest JAX it runs on; with none, every supported one will do."""
+    """A lesson that needs a newer JAX is blocked, and the needed version is named."""
     lesson = make_lesson(tmp_path, fence("print(1)", "1"), needs='{jax: "99.1"}')
     session = make_session(lesson)
 
@@ -201,7 +201,7 @@ def test_block_for_newer_version_is_named_and_skipped(tmp_path: Path) -> None:
 def test_another_python_is_named_if_new_enough(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """One that is too old as well helps nobody."""
+    """Another Python is suggested only if its JAX is new enough."""
     monkeypatch.chdir(tmp_path)
     make_python(tmp_path / "active", jax="98.1.0", count=8)
     make_python(tmp_path / "chosen", jax="0.6.2", count=8)
@@ -227,7 +227,7 @@ PATHS = [
 
 
 def test_next_lesson_follows_path() -> None:
-    """The path one follows counts, also in a lesson of another path: that leads back to it."""
+    """The next lesson is on the chosen path, also from a lesson beside it."""
     laptop, trouble = PATHS
 
     assert course.find_next_lesson("a/one", laptop, ()) == NextLessonInCourse(
@@ -275,7 +275,7 @@ def test_next_lesson_follows_path() -> None:
 
 
 def test_path_id_stands_for_its_lessons(tmp_path: Path) -> None:
-    """What several paths share is written once, above them."""
+    """The id of a shared path expands to its lessons."""
     first = "- {id: core, title: C, who: W., lessons: [a/one, a/two]}\n"
     second = "- {id: laptop, title: L, who: W., lessons: [a/zero, core, a/three]}\n"
     (tmp_path / "paths.yml").write_text(first + second)
@@ -286,7 +286,7 @@ def test_path_id_stands_for_its_lessons(tmp_path: Path) -> None:
 
 
 def test_path_has_stages_and_inherits_those_of_another(tmp_path: Path) -> None:
-    """A stage is a title with its lessons; lessons without one stand together, in their order."""
+    """A path has titled stages and can include another path's stages; other lessons are kept."""
     first = "- {id: core, title: C, who: W., lessons: [One: [a/one, a/two], Two: [a/three]]}\n"
     second = "- {id: laptop, title: L, who: W., lessons: [a/zero, a/half, core, Last: [a/four]]}\n"
     (tmp_path / "paths.yml").write_text(first + second)
@@ -300,7 +300,7 @@ def test_path_has_stages_and_inherits_those_of_another(tmp_path: Path) -> None:
 
 
 def test_hints_and_answers_are_printed_at_the_end(tmp_path: Path) -> None:
-    """One can think first, and reads the hint before the answer."""
+    """Hints and then answers are printed after the text."""
     lesson = make_lesson(tmp_path, HINTED)
     lines = list(lesson_text.render_lesson(lesson, lesson_progress.LessonProgress()))
     places = [lines.index(line) for line in ("After.", "Six times seven.", "It is known.")]
@@ -317,7 +317,7 @@ def test_hints_and_answers_are_printed_at_the_end(tmp_path: Path) -> None:
     ],
 )
 def test_linter_asks_for_one_hint(text: str, expected: bool, tmp_path: Path) -> None:
-    """A task has a hint, above its answer."""
+    """The linter wants one hint per task, above its answer."""
     found = lesson_mistakes.lint_lessons([make_lesson(tmp_path, text)], set())
 
     assert expected == (not [one for one in found if "the task `turn`" in one])
@@ -325,7 +325,7 @@ def test_linter_asks_for_one_hint(text: str, expected: bool, tmp_path: Path) -> 
 
 @pytest.mark.parametrize("odd", ["\f", "\u2028", "\x85", "\v", "\r"])
 def test_section_is_cut_at_lines_of_markdown(odd: str) -> None:
-    """Python splits at more characters than the parser, which would shift the section."""
+    """Sections are cut at the parser's line breaks, which are fewer than Python's."""
     text = f"# A\n\none{odd}two\n\n## B\n\nthree\n\n# C\n\nfour\n"
 
     assert "## B\n\nthree\n\n" == markdown.find_section(text, "b")

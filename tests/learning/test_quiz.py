@@ -1,4 +1,4 @@
-"""Questions in lessons: how they are written, shown and refused."""
+"""Questions in lessons: parsing, printing and errors."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ as JAX counts them?
 
 
 def test_every_answer_of_question_has_reason() -> None:
-    """Lines that belong together are joined; the right answer is known by its number."""
+    """Each answer has a reason, and the right answer is known by its number."""
     made = quiz.parse_quiz("v4", TEXT, 7)
 
     assert made.question == "How many devices has a v4-8, as JAX counts them?"
@@ -46,7 +46,7 @@ def test_every_answer_of_question_has_reason() -> None:
     ],
 )
 def test_broken_question_names_its_mistake(old: str, new: str, what: str) -> None:
-    """Each way to write one that could not be asked."""
+    """Each kind of invalid question is refused with its mistake."""
     with pytest.raises(ValueError, match=r".") as refused:
         quiz.parse_quiz("v4", TEXT.replace(old, new), 1)
 
@@ -54,7 +54,7 @@ def test_broken_question_names_its_mistake(old: str, new: str, what: str) -> Non
 
 
 def test_a_lesson_holds_questions_beside_its_blocks(tmp_path: Path) -> None:
-    """They share one set of names, and a broken one names file and line."""
+    """Questions and blocks share one set of ids; a broken question has file and line."""
     fence = f"```quiz id=v4\n{TEXT}```\n"
     lesson = make_lesson(tmp_path, f"Text.\n\n{fence}\nMore.\n")
 
@@ -74,7 +74,7 @@ def test_a_lesson_holds_questions_beside_its_blocks(tmp_path: Path) -> None:
 
 
 def test_printed_question_has_answer_at_end(tmp_path: Path) -> None:
-    """One can think before one reads on."""
+    """The answer is printed after the end of the text."""
     lesson = make_lesson(tmp_path, f"```quiz id=v4\n{TEXT}```\n\nThe last words.\n")
     lines = list(lesson_text.render_lesson(lesson, LessonProgress()))
     asked, said = lines.index("1. 8"), lines.index("The last words.")

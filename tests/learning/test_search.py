@@ -1,4 +1,4 @@
-"""What a search finds in the real lessons, and how it treats whatever is typed."""
+"""Search in the real lessons, and the handling of any text that is typed."""
 
 from __future__ import annotations
 
@@ -30,18 +30,18 @@ RAW = re.compile(r"`|(?<![\w/])\*\*[A-Za-z]|[a-z.]\*\*(?!\w)|\]\(|</?(?:details|
 
 
 def first(found: SearchResult, count: int = 1) -> list[str]:
-    """Return the first lessons."""
+    """Return the ids of the first lessons found."""
     return [hit.id for hit in found.select_kind("lesson")][:count]
 
 
 @pytest.mark.parametrize(("typed", "answers"), SEARCHES)
 def test_newcomer_words_find_lesson_among_first_three(typed: str, answers: list[str]) -> None:
-    """Words of theirs and of the field, errors as they are printed, several words, questions."""
+    """Newcomers' words, error messages and questions find the lesson among the first three."""
     assert {*first(LIBRARY.search(typed), 3)} & {*answers}
 
 
 def test_better_lesson_outside_path_comes_first() -> None:
-    """A boost and not a filter."""
+    """The path raises the rank of its lessons without hiding better ones."""
     pytorch = next(path for path in read_paths() if path.id == "from-pytorch").lessons
 
     assert "pytorch/precision" == first(LIBRARY.search("bf16", pytorch))[0]
@@ -50,7 +50,7 @@ def test_better_lesson_outside_path_comes_first() -> None:
 
 
 def test_own_path_comes_first_for_shared_word() -> None:
-    """What it links to the word with; what the own framework has in a title keeps its place."""
+    """Lessons of the reader's path that link the term come first, unless a title matches."""
     laptop = next(path for path in read_paths() if path.id == "laptop").lessons
     found = LIBRARY.search("what is xla", laptop)
     own = [one for one in SHELF.lessons if one.id in laptop and "glossary.md#xla)" in one.text]
@@ -86,7 +86,7 @@ def test_own_path_comes_first_for_shared_word() -> None:
     ],
 )
 def test_words_of_other_worlds_find_their_lesson(typed: str, path: str, lesson: str) -> None:
-    """Literal hits on the reader's path come first, and whole words before parts."""
+    """Literal hits on the reader's path come first, then whole words, then parts."""
     preferred = next((one.lessons for one in read_paths() if one.id == path), ())
     found = LIBRARY.search(typed, preferred)
 
@@ -95,7 +95,7 @@ def test_words_of_other_worlds_find_their_lesson(typed: str, path: str, lesson: 
 
 
 def test_markdown_marks_are_not_shown() -> None:
-    """Neither in what is searched nor in what is found."""
+    """Marks of Markdown are neither searched nor shown."""
     prose = "\n".join(f"{one.title}\n{one.heading}\n{one.prose}" for one in list_passages(SHELF))
 
     assert [] == [line for line in prose.split("\n") if RAW.search(line)]
@@ -103,7 +103,7 @@ def test_markdown_marks_are_not_shown() -> None:
 
 
 def sources(tmp_path: Path) -> SearchSources:
-    """Write three lessons, and something of all else."""
+    """Write three lessons, and one each of the other sources."""
     lessons = [
         make_lesson(tmp_path, "## Part\n\nThe loader works.\n", name="01-whole"),
         make_lesson(tmp_path, "A DataLoader works.\n\n## Loader\n\nIt is fast.\n", name="02-head"),
@@ -130,12 +130,12 @@ def library(
 
 
 def test_headings_and_whole_words_come_first(library: SearchLibrary) -> None:
-    """The part of a word is found as well."""
+    """Whole words and headings come first, and parts of words are found."""
     assert ["made/head", "made/whole", "made/part"] == first(library.search("loader"), 9)
 
 
 def test_all_words_must_match_before_some(library: SearchLibrary) -> None:
-    """Forms of a word are one word."""
+    """Hits with all words come first, and inflected forms match."""
     assert ["made/head"] == first(library.search("loaders fast"), 9)
     some = library.search("loader zebra")
     assert {"made/whole", "made/head"} <= {*first(some, 9)}
@@ -143,7 +143,7 @@ def test_all_words_must_match_before_some(library: SearchLibrary) -> None:
 
 
 def test_glossary_checks_and_claims_match_synonyms(library: SearchLibrary) -> None:
-    """Synonyms are named, of several words too; ids are found by their parts."""
+    """Synonyms of one or several words are named, and ids match by their parts."""
     found = library.search("sharding")
 
     assert ["shard"] == [hit.id for hit in found.select_kind("word")]
@@ -156,7 +156,7 @@ def test_glossary_checks_and_claims_match_synonyms(library: SearchLibrary) -> No
 
 
 def test_hit_has_line_section_and_matched_word(library: SearchLibrary) -> None:
-    """The line of the file, the section, and the word in its form."""
+    """A hit has the line number, the section and the matched form of the word."""
     hit = next(
         hit for hit in library.search("loader").select_kind("lesson") if hit.id == "made/whole"
     )
@@ -171,7 +171,7 @@ def test_hit_has_line_section_and_matched_word(library: SearchLibrary) -> None:
 def test_excerpt_names_program_and_starts_code(
     library: SearchLibrary, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Whichever of its words was found; the path that works here would fill the sentence."""
+    """An excerpt contains the short program name, not the launch command of this machine."""
     monkeypatch.setattr(invocation, "tpustarter_command", lambda: "uv run tpustarter")
     lesson = make_lesson(
         library.sources.lessons[0].path.parents[1], "Run `tpustarter check` then.\n"
@@ -187,7 +187,7 @@ def test_excerpt_names_program_and_starts_code(
 
 
 def test_code_excerpt_starts_at_first_character(library: SearchLibrary, tmp_path: Path) -> None:
-    """Without the indentation that it has in its program; the kind of text is said."""
+    """A code excerpt has no indentation and is flagged as code."""
     lesson = make_lesson(tmp_path, "```python\nif x:\n    feed(batch)\n```\n", name="04-code")
     [hit] = SearchLibrary(SearchSources([lesson]), {}).search("feed").hits
 
@@ -196,7 +196,7 @@ def test_code_excerpt_starts_at_first_character(library: SearchLibrary, tmp_path
 
 
 def test_misspelt_word_gets_suggestions(library: SearchLibrary) -> None:
-    """Of each word that nothing has."""
+    """Each word without any match gets a suggestion."""
     found = library.search("laoder")
 
     assert ((), "loader") == (found.hits, found.meant)
@@ -220,12 +220,12 @@ def test_misspelt_word_gets_suggestions(library: SearchLibrary) -> None:
     ],
 )
 def test_glossary_word_shows_its_meaning_first(typed: str, term: str) -> None:
-    """Its meaning is shown before anything else, also for it in short; a part of it is none."""
+    """A glossary word or its abbreviation gives its entry; part of a word gives none."""
     assert term == LIBRARY.search(typed).term
 
 
 def test_typed_words_rank_above_synonyms() -> None:
-    """A mesh is looked for as a sharding, too."""
+    """Typed words rank above their synonyms."""
     [best, *_] = LIBRARY.search("mesh").select_kind("lesson")
 
     for line in best.lines:
@@ -234,18 +234,18 @@ def test_typed_words_rank_above_synonyms() -> None:
 
 @pytest.mark.parametrize(("typed", "meant"), [("vmpa", "vmap"), ("jti", ""), ("vapm", "")])
 def test_swapped_letters_get_suggestion(typed: str, meant: str) -> None:
-    """In a short word, too, from four letters."""
+    """Words of four letters or more with swapped letters get a suggestion."""
     assert meant == LIBRARY.search(typed).meant
 
 
 @pytest.mark.parametrize("typed", ["cnn", "rl", "lado", "ader", "oader"])
 def test_short_or_different_words_get_no_guess(typed: str, library: SearchLibrary) -> None:
-    """They are words of their own that no lesson has: a guess would send the learner astray."""
+    """A short word, or one unlike any known word, gets no suggestion."""
     assert "" == library.search(typed).meant
 
 
 def test_index_is_kept_and_rebuilt_for_changed_texts(tmp_path: Path) -> None:
-    """A kept one that SQLite refuses costs time and nothing else."""
+    """The index is reused, rebuilt for changed texts, and ignored if SQLite refuses it."""
     if not hasattr(sqlite3.Connection, "serialize"):
         pytest.skip("Python before 3.11 cannot keep an index, and makes one each time")
     made = sources(tmp_path)
@@ -265,7 +265,7 @@ def test_index_is_kept_and_rebuilt_for_changed_texts(tmp_path: Path) -> None:
 
 
 def test_index_closes_its_database() -> None:
-    """Python warns of one that is left open from 3.13 on."""
+    """The database is closed, since Python 3.13 warns of one left open."""
     database = sqlite3.connect(":memory:")
     index = SearchIndex(database)
     del index
@@ -276,7 +276,7 @@ def test_index_closes_its_database() -> None:
 
 @pytest.mark.parametrize("text", ["[", "- a", "oom: 3\nnan: [1]\n"])
 def test_broken_synonyms_cost_themselves(text: str, tmp_path: Path) -> None:
-    """The search works without them."""
+    """The search works without broken synonyms."""
     (tmp_path / "synonyms.yml").write_text(text)
 
     assert search.read_synonyms(tmp_path) == ({"nan": ["1"]} if "nan" in text else {})
@@ -298,7 +298,7 @@ def test_broken_synonyms_cost_themselves(text: str, tmp_path: Path) -> None:
     ],
 )
 def test_linter_names_broken_synonyms(text: str, told: list[str], tmp_path: Path) -> None:
-    """What is never looked for, what leads nowhere, and what is no list; each named."""
+    """The linter names words that no search uses, targets that do not exist, and non-lists."""
     lesson = make_lesson(tmp_path, "The memory of a chip is small.\n")
     (tmp_path / "synonyms.yml").write_text(text)
     found = [*synonyms_file_mistakes.find_synonyms_file_mistakes(tmp_path, [lesson])]

@@ -1,4 +1,4 @@
-"""What was achieved: exercises of a path that are solved, and what was done today."""
+"""Achievements: solved exercises of a path, and what was done today."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ TODAY = NOON.astimezone().date()
 
 @pytest.fixture(autouse=True)
 def noon(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let everything be written at one time, for midnight may come within a test."""
+    """Fix the current time, because a test can run over midnight."""
     monkeypatch.setattr(lesson_progress, "format_current_time", NOON.isoformat)
 
 
@@ -34,14 +34,14 @@ def lesson(tmp_path: Path) -> Lesson:
 
 
 def said(lesson: Lesson, today: date = TODAY) -> str:
-    """Return what is said of a path of this one lesson."""
+    """Return the description of the achievements on a path of this one lesson."""
     return solved_exercises.describe_achievements(
         [lesson], lesson_progress.read_progress().lessons, today
     )
 
 
 def test_exercises_are_counted_on_the_path_and_today(lesson: Lesson) -> None:
-    """Nothing is said before anything was begun, and tomorrow today's are no longer told."""
+    """Nothing is shown before the first exercise, and today's count ends with the day."""
     assert not said(lesson)
     lesson_progress.record_verdict(lesson.id, "one", is_right=False)
     assert "0 of 2 exercises solved." == said(lesson)
@@ -56,7 +56,7 @@ def test_exercises_are_counted_on_the_path_and_today(lesson: Lesson) -> None:
 
 
 def test_count_starts_with_first_met_exercise(lesson: Lesson) -> None:
-    """At the end of a lesson that has none it would be a reproach."""
+    """Exercises are not counted at the end of a lesson that has none."""
     other = replace(lesson, id="made/other", header={**lesson.header, "exercises": []})
     lesson_progress.record_lesson_done(other.id)
 
@@ -72,7 +72,7 @@ def test_count_starts_with_first_met_exercise(lesson: Lesson) -> None:
 
 
 def test_viewed_solution_does_not_count_as_solved(lesson: Lesson) -> None:
-    """The exercise stays open, under the id with which it is opened."""
+    """A viewed solution leaves the exercise open."""
     lesson_progress.record_solution_shown(lesson.id, "one")
     lesson_progress.record_verdict(lesson.id, "two", is_right=True)
     track = lesson.id.partition("/")[0]

@@ -1,4 +1,4 @@
-"""A traceback as it is shown: own lines, and marks that stay below their code."""
+"""Shortened tracebacks: frames of packages are folded, and marks stay below their code."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ after"""
 
 
 def test_frames_of_packages_are_one_line() -> None:
-    """What the learner wrote stays, and so do all lines that are no frame."""
+    """The learner's frames and all other lines stay; frames of packages become one line."""
     before, begin, *own, left_out, error, after = fold_installed_calls(JAX).split("\n")
 
     assert JAX.split("\n")[2:5] == own
@@ -32,7 +32,7 @@ def test_frames_of_packages_are_one_line() -> None:
 
 
 def test_callback_from_package_stays_between_its_lines() -> None:
-    """A function that JAX traces is the learner's, wherever it stands; so is Windows."""
+    """The user's frames between package frames stay, with Windows paths too."""
     back = '  File "block 1", line 1, in step\n    return x @ x\n'
     other = '  File "C:\\env\\Lib\\site-packages\\flax\\core.py", line 2, in call\n'
     text = JAX.replace("TypeError", f"{back}{other}TypeError")
@@ -45,7 +45,7 @@ def test_callback_from_package_stays_between_its_lines() -> None:
 
 
 def test_other_text_stays_unchanged() -> None:
-    """A program may print what looks like a part of one."""
+    """Output that looks like part of a traceback is unchanged."""
     text = JAX.partition("):\n")[2]
 
     assert text == fold_installed_calls(text)
@@ -54,7 +54,7 @@ def test_other_text_stays_unchanged() -> None:
 @pytest.mark.parametrize("width", [40, 60, 76])
 @pytest.mark.parametrize("marked", ["first", "middle", "last"])
 def test_marks_stand_below_marked_code_at_any_width(width: int, marked: str) -> None:
-    """A line that is too long is shortened around them; one that fits stays as it is."""
+    """Long lines are shortened around their marks, and others are unchanged."""
     code = "    first = sum(value for value in values) + middle * larger + another / last"
     column = code.index(marked)
     text = f'  File "a.py", line 3\n{code}\n{" " * column}{"^" * len(marked)}\nValueError: no'
@@ -69,7 +69,7 @@ def test_marks_stand_below_marked_code_at_any_width(width: int, marked: str) -> 
 
 
 def test_marks_wider_than_screen_show_their_beginning() -> None:
-    """All of the line is marked, and it begins in sight."""
+    """Code and marks wider than the screen are cut at the right."""
     text = "    " + "abcde" * 30 + "\n    " + "^" * 150
     line, marks = shorten_code(text, 60).split("\n")
 
@@ -79,7 +79,7 @@ def test_marks_wider_than_screen_show_their_beginning() -> None:
 
 
 def test_long_lines_without_marks_stay_whole() -> None:
-    """They are wrapped, which loses nothing."""
+    """Long lines without marks are left to wrap."""
     text = "    " + "word " * 30 + "\n    and more"
 
     assert shorten_code(text, 60) == text
@@ -87,7 +87,7 @@ def test_long_lines_without_marks_stay_whole() -> None:
 
 @pytest.mark.parametrize("width", [40, 60, 75, 76])
 def test_mark_after_line_end_stands_behind_line(width: int) -> None:
-    """Also where the line fits and its mark does not."""
+    """A mark behind the last character stays there when the line is shortened."""
     code = "    if " + "x + " * 16 + "last"  # 75 signs, and no colon
     text = f'  File "a.py", line 3\n{code}\n{" " * len(code)}^\nSyntaxError: no'
 

@@ -1,4 +1,4 @@
-"""What older tutorials say: every claim has an answer, and what code can prove is proven."""
+"""Claims of older tutorials: each has an answer, and a proof where code can give one."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def read(folder: Path, text: str) -> list[tutorial_claims.TutorialClaim]:
 
 
 def test_every_claim_of_source_documents_has_answer() -> None:
-    """Ids count up from 01 in each document; none is missing, none is doubled."""
+    """Ids in each document count up from 01 without a gap or a repetition."""
     expected = {f"{doc}-{n:02}" for doc, count in COUNTS.items() for n in range(1, count + 1)}
     claims = tutorial_claims.read_claims()
 
@@ -42,7 +42,7 @@ def test_every_claim_of_source_documents_has_answer() -> None:
 
 
 def test_every_answer_points_to_existing_proof() -> None:
-    """Lessons, headings, blocks and checks are there."""
+    """Every lesson, heading, block and check that an answer names exists."""
     check_ids = {one.id for one in content.read_checks()}
 
     assert [] == list(
@@ -53,7 +53,7 @@ def test_every_answer_points_to_existing_proof() -> None:
 
 
 def test_every_answer_has_a_lesson_that_explains_it() -> None:
-    """Whoever looks a claim up can read on."""
+    """Every claim has a lesson."""
     assert [] == [one.id for one in tutorial_claims.read_claims() if one.lesson is None]
 
 
@@ -87,12 +87,12 @@ def test_every_answer_has_a_lesson_that_explains_it() -> None:
     ],
 )
 def test_old_tutorial_words_find_their_claim_first(typed: str, found: str) -> None:
-    """Commands, flags and names stand in the old side of a claim."""
+    """Commands, flags and names of old tutorials find their claim first."""
     assert found == tutorial_claims.search_claims(tutorial_claims.read_claims(), typed)[0].id
 
 
 def test_linter_names_broken_answer(tmp_path: Path) -> None:
-    """Each kind of name that leads nowhere."""
+    """Every kind of broken reference is reported."""
     [sound] = read(tmp_path, ENTRY)
     lessons = content.read_lessons()
     more = [
@@ -130,13 +130,13 @@ def test_linter_names_broken_answer(tmp_path: Path) -> None:
     ],
 )
 def test_a_broken_file_is_one_problem(tmp_path: Path, text: str) -> None:
-    """It names the file."""
+    """The error names the file."""
     with pytest.raises(Problem, match=r"cannot read the claims in .*then-now\.yml"):
         read(tmp_path, text)
 
 
 def test_search_needs_every_word_and_ranks_old_side(tmp_path: Path) -> None:
-    """Whoever types what the tutorial says finds that claim first."""
+    """A claim must have every word, and matches in its old text come first."""
     text = ENTRY.replace("000-01", "b").replace("xrt is  fast", "slow") + ENTRY
     found = tutorial_claims.search_claims(read(tmp_path, text), "XRT")
 
@@ -145,13 +145,13 @@ def test_search_needs_every_word_and_ranks_old_side(tmp_path: Path) -> None:
 
 
 def old(text: str) -> subprocess.CompletedProcess[str]:
-    """Look something up on the command line."""
+    """Look a claim up on the command line."""
     command = [sys.executable, "-m", "tpustarter", "learn", "--old", text]
     return copies.run(command)
 
 
 def test_command_prints_then_now_and_source() -> None:
-    """And says so when nothing is known."""
+    """A known claim prints all four parts; an unknown one exits with 5 and says so."""
     known, unknown = old("XRT"), old("no such words")
 
     assert known.returncode == 0
@@ -163,7 +163,7 @@ def test_command_prints_then_now_and_source() -> None:
 
 
 def test_synonyms_and_ids_find_claim() -> None:
-    """What stands in no claim is searched as everywhere, with synonyms; an id is that claim."""
+    """Words in no claim are searched everywhere with synonyms; a claim's id finds that claim."""
     assert [] == tutorial_claims.search_claims(tutorial_claims.read_claims(), "oom")
     assert "memory" in old("oom").stdout
     assert ["001-05"] == [

@@ -1,4 +1,4 @@
-"""The lessons' count of collectives is the rehearsal's, in programs that TPU compilers wrote."""
+"""Counts of collectives by lessons and rehearsals, in code from the TPU compilers."""
 
 from __future__ import annotations
 
@@ -37,13 +37,13 @@ LINES = {
 
 
 def count_collectives(text: str) -> dict[str, int]:
-    """Call the function as the lessons of JAX import it."""
+    """Call the function as JAX lessons import it."""
     return runpy.run_path(str(FOLDER / "jax" / FILE))["count_collectives"](text)
 
 
 @pytest.mark.parametrize("name", SAMPLES)
 def test_steps_of_one_collective_count_once(name: str) -> None:
-    """The lesson's function and the reader of executables agree with what was compiled."""
+    """The lesson's function and the program's reader count the same in compiled programs."""
     text = (TESTS / "samples" / "hlo" / f"{name}.txt").read_text()
     read: Counter[str] = Counter()
     for one in hlo.parse_program(text).collectives:
@@ -54,14 +54,14 @@ def test_steps_of_one_collective_count_once(name: str) -> None:
 
 @pytest.mark.parametrize("case", LINES)
 def test_lines_are_counted_by_their_operation(case: str) -> None:
-    """Rows of text that a search for names alone would misread."""
+    """Lines that a search for names would misread are counted by their operation."""
     text, expected = LINES[case]
 
     assert expected == count_collectives(f"ENTRY %e () -> f32[] {{\n{text}\n}}")
 
 
 def test_both_tracks_count_with_the_program_s_function() -> None:
-    """A lesson imports files of its own track only, and each track has a link to the reader."""
+    """Both tracks contain the same file as the program's reader."""
     reader = Path(collectives.__file__).read_text()
 
     assert [reader, reader] == [(FOLDER / track / FILE).read_text() for track in TRACKS]

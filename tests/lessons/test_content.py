@@ -1,4 +1,4 @@
-"""Lessons and checks as content: headers, links and names that must agree with each other."""
+"""Lessons and checks as content: headers, links and names that must agree."""
 
 from __future__ import annotations
 
@@ -66,19 +66,19 @@ def index() -> str:
 
 
 def test_every_check_is_sound() -> None:
-    """Every check that ships can be read, and states what it must."""
+    """Every shipped check can be read and has all required parts."""
     assert [(one.id, one.broken) for one in content.read_checks() if one.broken] == []
 
 
 def test_every_check_names_lesson_and_public_source() -> None:
-    """A failed check can name the lesson that explains it, and every bound its document."""
+    """Every check names an existing lesson and the public document of its bound."""
     for check in content.read_checks():
         assert check.lesson in LESSON_IDS, check.id
         assert check.source.startswith("https://"), check.id
 
 
 def test_every_check_has_estimated_duration() -> None:
-    """What is quick of a framework stays near half a minute, and nobody waits without knowing."""
+    """Every check has an estimate; quick checks of a framework take at most 30 s together."""
     known = content.read_checks()
 
     assert [] == [one.id for one in known if not one.estimate_s]
@@ -91,20 +91,20 @@ def test_every_check_has_estimated_duration() -> None:
 
 
 def test_every_check_comes_after_checks_that_exist() -> None:
-    """`AFTER` names no check that is not there."""
+    """`AFTER` names only existing checks."""
     for check in content.read_checks():
         assert set(check.after) <= CHECK_IDS, check.id
 
 
 def test_jax_checks_list_their_programs() -> None:
-    """Every check that runs JAX on a device has `programs`, for the compiler to be shown."""
+    """Every JAX check has `programs`, so that it can be rehearsed."""
     for check in content.read_checks():
         if check.framework == "jax":
             assert "def programs(devices" in check.path.read_text(encoding="utf-8"), check.id
 
 
 def test_linter_finds_no_problem() -> None:
-    """Headers, blocks, links, words, lengths and paths of every lesson are in order."""
+    """`learn --lint` finds nothing in the shipped lessons."""
     done = learn("--lint")
 
     assert 0 == done.returncode, done.stdout
@@ -125,7 +125,7 @@ SHOWS_COMPILING = re.compile(
 
 
 def test_lesson_that_shows_compiling_loads_no_stored_program() -> None:
-    """Neither it nor its exercises; the reader would see what another process did."""
+    """A JAX lesson whose code or exercise shows compilation is marked `fresh`."""
     stored: list[str] = []
     for lesson in content.read_lessons():
         texts = [block.code for block in list_blocks(lesson)]
@@ -137,7 +137,7 @@ def test_lesson_that_shows_compiling_loads_no_stored_program() -> None:
 
 
 def test_old_spelling_is_for_old_jax_alone() -> None:
-    """A lesson that needs JAX 0.10 writes `jax.P`; those that run on 0.6.2 can't."""
+    """Lessons that need JAX 0.10 write `jax.P`; only those for older JAX import the old names."""
     lessons = content.read_lessons()
     old = {lesson.id for lesson in lessons if find_old_spellings(lesson)}
     new = {lesson.id for lesson in lessons if lesson.frameworks.get("jax", "")}
@@ -147,7 +147,7 @@ def test_old_spelling_is_for_old_jax_alone() -> None:
 
 
 def test_the_index_on_github_lists_every_lesson(request: pytest.FixtureRequest) -> None:
-    """Tracks and paths with links; `pytest --golden` writes it anew."""
+    """The index lists tracks and paths with links; `pytest --golden` rewrites it."""
     file = locations.content_folder("lessons") / "README.md"
     if request.config.getoption("--golden"):
         file.write_text(index(), encoding="utf-8")
@@ -156,7 +156,7 @@ def test_the_index_on_github_lists_every_lesson(request: pytest.FixtureRequest) 
 
 
 def test_lessons_name_only_existing_commands() -> None:
-    """Commands nobody can run are not in a lesson."""
+    """Lessons name only existing subcommands."""
     for path in locations.content_folder("lessons").rglob("*.md"):
         text = path.read_text(encoding="utf-8")
 
@@ -185,7 +185,7 @@ def test_lessons_name_only_existing_commands() -> None:
     ],
 )
 def test_invalid_header_value_is_problem(header: str, said: str, tmp_path: Path) -> None:
-    """What every reader of a header relies on is checked once, with the file named."""
+    """An invalid header value is one error that names the file."""
     path = tmp_path / "01-broken.md"
     path.write_text(f"---\n{header}\n---\n# Broken\n")
     with pytest.raises(Problem) as caught:
@@ -196,7 +196,7 @@ def test_invalid_header_value_is_problem(header: str, said: str, tmp_path: Path)
 
 
 def test_unreadable_lesson_file_is_problem(tmp_path: Path) -> None:
-    """A pipe is not waited for, a huge file not read, and a mark before the header is no harm."""
+    """A pipe and a huge file are refused without reading them, and a BOM is ignored."""
     path = tmp_path / "01-odd.md"
     os.mkfifo(path)
     with pytest.raises(Problem, match="not a regular file"):
@@ -260,7 +260,7 @@ def write_check(folder: Path, **changes: str | None) -> Check:
 def test_a_broken_check_is_named_with_its_line(
     changes: dict[str, str | None], reason: str | None, tmp_path: Path
 ) -> None:
-    """A check that cannot be used says why, and is not lost."""
+    """An unusable check is listed with the reason."""
     check = write_check(tmp_path, **changes)
 
     assert (reason is None) == (check.broken is None)
@@ -268,7 +268,7 @@ def test_a_broken_check_is_named_with_its_line(
 
 
 def test_reading_a_check_does_not_run_it(tmp_path: Path) -> None:
-    """A file whose top level would write a file is read without doing so."""
+    """A file with side effects at its top level is read without running it."""
     write_check(tmp_path, run=f"open({str(tmp_path / 'ran')!r}, 'w')\ndef run():\n    yield")
 
     assert not (tmp_path / "ran").exists()
@@ -286,7 +286,7 @@ def test_reading_a_check_does_not_run_it(tmp_path: Path) -> None:
 def test_globs_select_and_literal_ids_ask(
     patterns: tuple[str, ...], level: str, wanted: set[str]
 ) -> None:
-    """A selection is what its patterns say."""
+    """Globs and ids select checks, each within the level."""
     pool = [one for one in content.read_checks(SAMPLES) if one.id in ("host.passes", "host.warns")]
 
     assert wanted == {one.id for one in content.select_checks(pool, patterns, level, None)}
@@ -297,7 +297,7 @@ def test_globs_select_and_literal_ids_ask(
     [("host.pases", "did you mean `host.passes`?"), ("zzz", "--list"), ("zzz*", "--list")],
 )
 def test_unknown_check_is_usage_error_with_suggestion(pattern: str, hint: str) -> None:
-    """A mistyped id is answered with the nearest one."""
+    """A mistyped id is a usage error that suggests the nearest id."""
     with pytest.raises(Problem) as caught:
         content.select_checks(content.read_checks(SAMPLES), [pattern], "quick", None)
 
@@ -310,7 +310,7 @@ def test_unknown_check_is_usage_error_with_suggestion(pattern: str, hint: str) -
     ["no header", "---\ntitle: [\n---\nx", "---\n- a\n---\nx", b"\xff\xfe---".decode("latin1")],
 )
 def test_a_broken_lesson_is_one_clear_problem(text: str, tmp_path: Path) -> None:
-    """A lesson without a readable header is named, with what is wrong."""
+    """A lesson without a readable header is a problem that names the file."""
     path = tmp_path / "01-broken.md"
     path.write_text(text, encoding="utf-8")
 
@@ -319,7 +319,7 @@ def test_a_broken_lesson_is_one_clear_problem(text: str, tmp_path: Path) -> None
 
 
 def test_the_diff_in_contributing_is_real() -> None:
-    """Every line the guide shows as added stands in the file it names."""
+    """Every line that the guide shows as added is in the file it names."""
     repository = locations.PACKAGE.parent
     guide = repository / ".github" / "CONTRIBUTING.md"
     if not guide.exists():
@@ -341,7 +341,7 @@ def test_the_diff_in_contributing_is_real() -> None:
 
 
 def test_setup_step_is_named_without_command() -> None:
-    """A command grows with the way that tpustarter is started: `python3 -m uv run tpustarter`."""
+    """Titles of steps do not contain the command, whose length depends on the launcher."""
     steps = [
         step
         for lesson in content.read_lessons()
@@ -356,7 +356,7 @@ def test_setup_step_is_named_without_command() -> None:
 
 @pytest.mark.parametrize("lesson", content.read_lessons(), ids=lambda lesson: lesson.id)
 def test_rehearsal_in_a_lesson_names_its_setup(lesson: Lesson) -> None:
-    """The compiler is in an environment of its own, which most readers don't have yet."""
+    """A lesson that rehearses names the set-up of the compiler's environment."""
     text = " ".join(lesson.text.split())
 
     if "tpustarter rehearse " in text:
@@ -374,7 +374,7 @@ def _list_names(table: symtable.SymbolTable) -> Iterator[str]:
 
 @pytest.mark.parametrize("lesson", content.read_lessons(), ids=lambda lesson: lesson.id)
 def test_answer_defines_names_of_its_task(lesson: Lesson) -> None:
-    """`--run` runs the answer of a task and not the task, so names of the task are not there."""
+    """Since `--run` runs a task's answer, the answer defines all names used below it."""
     known, unknown = {*dir(builtins), "__file__", "__name__"}, list[str]()
     for block in list_blocks(lesson):
         table = symtable.symtable(block.expected_code, block.id, "exec")

@@ -1,6 +1,6 @@
-"""The outlines of the five source documents: where the lessons teach each of their points.
+"""The outlines of the five source documents, and where lessons teach their points.
 
-`python -m tests.lessons.test_coverage` prints the table, and how much there is of what.
+`python -m tests.lessons.test_coverage` prints the table and its totals.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def table() -> str:
 
 
 def test_each_point_stands_once() -> None:
-    """Each document has as many as it should, and each point is taught somewhere."""
+    """Every point of each document is listed once and taught somewhere."""
     points = read()
 
     assert Counter(one["item"] for one in points).most_common(1)[0][1] == 1
@@ -46,7 +46,7 @@ def test_each_point_stands_once() -> None:
 
 
 def test_each_point_is_taught_at_named_heading() -> None:
-    """Lesson and heading are there."""
+    """Every lesson and heading that a point names exists."""
     headings = {one.id: markdown.list_anchors(one.text) for one in content.read_lessons()}
     for point in read():
         for place in point["taught"]:
@@ -56,7 +56,7 @@ def test_each_point_is_taught_at_named_heading() -> None:
 
 
 def test_the_table_has_every_point_and_place() -> None:
-    """Nothing is cut but what a point is about."""
+    """The printed table contains every point and every place that teaches it."""
     printed = table()
 
     for point in read():
@@ -65,7 +65,7 @@ def test_the_table_has_every_point_and_place() -> None:
 
 
 def figures() -> str:
-    """Return how much there is of what, a line each."""
+    """Return the totals of lessons, blocks, questions and the rest, one per line."""
     lessons = content.read_lessons()
     parts = [part for one in lessons for part in blocks.parse_lesson(one)]
     claims = tutorial_claims.read_claims()

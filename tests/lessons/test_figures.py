@@ -1,4 +1,4 @@
-"""The figures of the lessons: each has its SVG, and the drawing of one from text."""
+"""The figures of the lessons: every figure has an SVG, drawn from its text."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ TEXT = "┌───┐\n│ 0 │\n└───┘\n"
 
 
 def lay_out(folder: Path, text: str = TEXT, caption: str = CAPTION, **given: str) -> Lesson:
-    """Write a lesson with one figure; returns it as it is read."""
+    """Write a lesson with one figure; return it parsed."""
     words = {"file": "../figures/two-chips.svg", "info": "figure", "between": "\n\n<!--\n"} | given
     path = folder / "lessons" / "jax" / "01-two.md"
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -31,24 +31,24 @@ def lay_out(folder: Path, text: str = TEXT, caption: str = CAPTION, **given: str
 
 
 def wrong(lesson: Lesson) -> list[str]:
-    """Return what is wrong with the figures of one lesson."""
+    """Return the problems with the figures of one lesson."""
     return figures.problems([lesson], lesson.path.parents[1] / "figures")
 
 
 def draw_all(lesson: Lesson) -> list[str]:
-    """Draw the figures of one lesson; returns what was written."""
+    """Draw the figures of one lesson; return the files written."""
     return figures.write([lesson], lesson.path.parents[1] / "figures")
 
 
 def test_every_figure_has_its_svg_and_fits() -> None:
-    """On GitHub and in a notebook stands what stands in the terminal."""
+    """Every figure has an up-to-date SVG with the text of the terminal."""
     folder = locations.content_folder("lessons") / "figures"
 
     assert figures.problems(content.read_lessons(), folder) == []
 
 
 def test_no_svg_reaches_out_or_is_large() -> None:
-    """GitHub shows them under a policy that loads nothing, and each is a few KB."""
+    """SVGs contain no script, image or link, and are a few KB."""
     for path in (locations.content_folder("lessons") / "figures").glob("*.svg"):
         text = path.read_text(encoding="utf-8")
         tags = {element.tag.removeprefix(SVG) for element in ElementTree.fromstring(text).iter()}
@@ -60,7 +60,7 @@ def test_no_svg_reaches_out_or_is_large() -> None:
 
 
 def test_screenshots_are_small_and_bear_their_text(tmp_path: Path) -> None:
-    """A PNG is a few KB, is taken by hand, and is looked at again when its text changes."""
+    """PNGs are under 24 KB, and one whose text has changed is reported."""
     pages = [*(locations.content_folder("lessons") / "figures").glob("*.png")]
     assert pages
     assert max(path.stat().st_size for path in pages) < 24_000
@@ -79,7 +79,7 @@ def test_screenshots_are_small_and_bear_their_text(tmp_path: Path) -> None:
 
 
 def test_a_figure_is_drawn_once(tmp_path: Path) -> None:
-    """It is missing, then written, then up to date; a change of text or caption shows."""
+    """A figure is missing, drawn, then up to date; a changed text or caption outdates it."""
     lesson = lay_out(tmp_path)
     assert [
         "jax/01-two.md:7: two-chips.svg is missing: run tests/figures.py",
@@ -110,7 +110,7 @@ def test_a_figure_is_drawn_once(tmp_path: Path) -> None:
     ],
 )
 def test_damaged_figure_is_named(tmp_path: Path, given: dict[str, str], said: str) -> None:
-    """Each of its mistakes is found once, with file and line."""
+    """Each damage is reported once, with file and line."""
     lesson = lay_out(tmp_path, **given)
     draw_all(lesson)
 
@@ -121,7 +121,7 @@ def test_damaged_figure_is_named(tmp_path: Path, given: dict[str, str], said: st
 
 
 def test_figure_and_svg_belong_to_lesson(tmp_path: Path) -> None:
-    """Two figures of one name, and an SVG that no lesson shows, are found."""
+    """Two figures of one name, and an SVG of no lesson, are reported."""
     lesson = lay_out(tmp_path)
     draw_all(lesson)
     folder = tmp_path / "lessons" / "figures"
@@ -136,7 +136,7 @@ def test_figure_and_svg_belong_to_lesson(tmp_path: Path) -> None:
 
 
 def test_figure_drawn_by_hand_names_its_text(tmp_path: Path) -> None:
-    """The script leaves it alone; a text that has changed since, or no XML, is found."""
+    """A figure drawn by hand is not redrawn, and is reported if its text has changed."""
     lesson = lay_out(tmp_path, info="figure by-hand")
     path = tmp_path / "lessons" / "figures" / "two-chips.svg"
     path.parent.mkdir()
@@ -157,13 +157,13 @@ def test_figure_drawn_by_hand_names_its_text(tmp_path: Path) -> None:
 
 
 def paths(text: str, kind: str = "line") -> set[str]:
-    """Return the pieces of the paths of a kind, in a drawing of a text at the origin."""
+    """Return the path segments of one class in a drawing of a text."""
     found = ElementTree.fromstring(draw(text, CAPTION)).iterfind(f"{SVG}path[@class='{kind}']")
     return {piece for path in found for piece in re.split(r"(?=M)", path.attrib["d"]) if piece}
 
 
 def test_a_box_is_four_lines_through_its_corners() -> None:
-    """Lines of neighbouring characters are one, and meet in the middles of the corners."""
+    """Each side of a box is one line between the centres of its corners."""
     assert {
         "M20.5 25.5H56.5",
         "M20.5 63.5H56.5",
@@ -173,13 +173,13 @@ def test_a_box_is_four_lines_through_its_corners() -> None:
 
 
 def test_a_double_box_is_two_boxes() -> None:
-    """The outer lines go round the inner ones, and a cross has four corners."""
+    """A double box is an outer and an inner box, and a double cross has four corners."""
     assert {"M18.5 23.5H31.5", "M22.5 27.5H27.5"} <= paths("╔╗\n╚╝")
     assert {"M16 23.5H18.5", "M22.5 23.5H25", "M18.5 16V23.5", "M22.5 27.5V35"} <= paths("╬")
 
 
 def test_every_character_of_lines_and_blocks_is_drawn() -> None:
-    """None is left to a font, and none reaches out of its cell."""
+    """Characters of lines and blocks are paths inside their cell, not text."""
     for character in map(chr, range(0x2500, 0x25A0)):
         root = ElementTree.fromstring(draw(character, CAPTION))
         drawn = [
@@ -194,14 +194,14 @@ def test_every_character_of_lines_and_blocks_is_drawn() -> None:
 
 
 def test_blocks_are_areas() -> None:
-    """A bar of whole and partial blocks is as long as it says, shades are lighter."""
+    """Block characters are filled areas of exact width; shades are lighter."""
     assert {"M16 16h22.5v19h-22.5z"} == paths("██▌", "area")
     assert 'opacity="0.5"' in draw("▒", CAPTION)
     assert {"M16 16h18v38h-18z"} == paths("██\n██", "area")
 
 
 def test_words_have_their_place_whatever_the_font() -> None:
-    """Each run of words has its column and its width; marks of the text are escaped."""
+    """Each run of words has its column and width in the SVG, and is escaped."""
     root = ElementTree.fromstring(draw("│ a<b and c  d ≥ 2\n", "Caption of <all>."))
     texts = [
         (one.attrib["x"], one.attrib["textLength"], one.text) for one in root.iter(f"{SVG}text")
@@ -217,7 +217,7 @@ def test_words_have_their_place_whatever_the_font() -> None:
 
 
 def test_an_arrow_continues_its_line() -> None:
-    """There is no gap between a line and the head that ends it."""
+    """A line reaches the arrow head without a gap."""
     assert {"M16 25.5H36"} == paths("──→")
     assert {"M20.5 16V46"} == paths("│\n↓")
     assert {"M20.5 16V46"} == paths("│\n▼")
@@ -225,7 +225,7 @@ def test_an_arrow_continues_its_line() -> None:
 
 
 def test_lines_reach_a_dot() -> None:
-    """A chip drawn as a dot has its links, and none where a line only passes by."""
+    """A chip drawn as a dot is reached by its links, but not by a line that passes it."""
     assert {"M25 25.5H43", "M20.5 30.5V54"} == paths("■──\n│")
     assert {"M16 23.5H25", "M16 27.5H25"} == paths("═■")
     assert {"M29.5 16V35"} == paths("■│")

@@ -1,4 +1,4 @@
-"""Minutes in headers of lessons are measured, not guessed; `pytest --golden` writes them anew."""
+"""Minutes in lesson headers, computed from their content; `pytest --golden` writes them."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def measured(lesson: Lesson) -> int:
 
 
 def test_minutes_in_headers_are_those_measured(request: pytest.FixtureRequest) -> None:
-    """Every lesson, within the tolerance."""
+    """The minutes of every lesson agree with its content within the tolerance."""
     lessons = content.read_lessons()
     told = {lesson.id: (lesson.header["minutes"], measured(lesson)) for lesson in lessons}
     if request.config.getoption("--golden"):
@@ -60,7 +60,7 @@ def test_minutes_in_headers_are_those_measured(request: pytest.FixtureRequest) -
 
 
 def test_an_exercise_and_a_paragraph_take_their_minutes() -> None:
-    """Four hundred words are two minutes, an exercise five; output and comments are free."""
+    """400 words count two minutes and an exercise five; output and comments count none."""
     text = f"{'word ' * 400}\n\n```output of=a on=any\n{'1' * 99}\n```\n\n<!--\n{'x ' * 500}\n-->\n"
     lesson = content.read_lessons()[0]
 

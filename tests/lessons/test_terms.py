@@ -1,4 +1,4 @@
-"""Terms are introduced before they are used; and what is taken for a use, and for that."""
+"""Terms are linked before they are used; how a term is recognised in a text."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from tests.support.terms import linked, paragraphs, too_early, twice, used
 
 
 def test_path_links_term_before_use_and_once() -> None:
-    """It is linked to the glossary where it is first used, and in bold in one lesson of a path."""
+    """Each path links a term to the glossary at its first use, and has it in bold only once."""
     assert [] == too_early()
     assert [] == twice()
 
 
 def test_term_is_found_across_lines_and_plurals() -> None:
-    """A use, a link, a plural across lines; code and names of lessons are none."""
+    """Uses and links are found over line breaks and in plurals, but not in code."""
     text = "An all-reduce. Two\nqueued\nresources of [a pod](../glossary.md#pod).\n\n`HBM` and HBM."
 
     assert [["all-reduce", "pod", "queued-resource"], ["hbm"]] == [

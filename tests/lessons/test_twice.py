@@ -1,4 +1,4 @@
-"""No path shows the same code in two lessons: what several need is a file of `code/`."""
+"""Code shown twice on a path: lessons share code in files of `code/` instead."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ BLOCK = re.compile(r"^```python (?:run|try)[^\n]*\n(.*?)^```", re.DOTALL | re.MU
 
 
 def runs_of_lines(text: str) -> set[tuple[str, ...]]:
-    """Return all runs of lines of the code that a lesson runs, without imports and comments."""
+    """Return all runs of code lines that a lesson runs, without imports and comments."""
     runs: set[tuple[str, ...]] = set()
     for block in BLOCK.findall(text):
         stripped = (line.strip() for line in block.splitlines())
@@ -24,7 +24,7 @@ def runs_of_lines(text: str) -> set[tuple[str, ...]]:
 
 
 def shown_twice(texts: dict[str, str], paths: list[tuple[str, ...]]) -> list[str]:
-    """Return two lessons for each repetition on a path, and its first line."""
+    """Return each pair of lessons of a path with shared code, and its first line."""
     runs = {lesson: runs_of_lines(text) for lesson, text in texts.items()}
     together = {pair for path in paths for pair in combinations(sorted(set(path)), 2)}
     return sorted(
@@ -35,14 +35,14 @@ def shown_twice(texts: dict[str, str], paths: list[tuple[str, ...]]) -> list[str
 
 
 def test_no_path_shows_the_same_code_twice() -> None:
-    """Two lessons that one reader reads share at most a few lines."""
+    """Two lessons of one path share only a few lines of code."""
     texts = {lesson.id: lesson.text for lesson in content.read_lessons()}
 
     assert [] == shown_twice(texts, [path.lessons for path in read_paths()])
 
 
 def test_repetition_counts_only_on_one_path() -> None:
-    """The same six lines, with other comments, count where one path has both lessons."""
+    """Six equal lines count only if one path has both lessons, whatever their comments."""
     code = "\n".join(f"line_{number} = {number}" for number in range(LINES))
     texts = {
         "jax/one": f"```python run id=a\nimport jax\n{code}\n```\n",

@@ -1,4 +1,4 @@
-"""The lesson on a whole program shows lines of its two programs, and these as they are."""
+"""The lesson on a whole program shows unchanged lines of its two programs."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ PROGRAMS = [code_files.read_code_file(LESSON, name) for name in ("estimator_2019
 
 
 def test_lesson_shows_parts_of_both_programs() -> None:
-    """Parts of the one beside parts of the other."""
+    """The lesson shows code of both programs."""
     assert all(any(text in program for text in SHOWN) for program in PROGRAMS)
 
 
 @pytest.mark.parametrize("text", SHOWN, ids=lambda text: text.split("\n", 1)[0].strip())
 def test_shown_code_stands_in_either_program(text: str) -> None:
-    """Letter by letter, with its indentation."""
+    """Shown code is a literal part of one of the programs."""
     assert any(text in program for program in PROGRAMS)

@@ -1,4 +1,4 @@
-"""Fixtures of the app's other tests."""
+"""Fixtures of the other tests of the app."""
 
 from __future__ import annotations
 

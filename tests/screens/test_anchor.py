@@ -1,4 +1,4 @@
-"""The place in a lesson stays when the window changes its width, and while blocks above run."""
+"""The place in a lesson stays when the width changes or blocks above run."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ LESSON = "# Long\n\n" + "\n\n".join(
 
 
 def test_resize_keeps_marked_block_in_sight(tmp_path: Path) -> None:
-    """Narrower, wider, and back: the block that was marked still is, and is in sight."""
+    """Resizing keeps the marked block marked and in sight."""
 
     async def journey() -> None:
         async with tutor(tmp_path, lessons={"long": LESSON}, size=(120, 40)) as pilot:
@@ -39,7 +39,7 @@ def test_resize_keeps_marked_block_in_sight(tmp_path: Path) -> None:
 def test_requested_block_stays_still_while_others_run(
     tmp_path: Path,
 ) -> None:
-    """It also stays the marked one, after a search has led to it past all that have not run."""
+    """The block asked for stays marked and in place while the blocks above it run."""
     gates = [tmp_path / f"b{number}" for number in range(1, 4)]
     code = "for i in range(40): print(i, flush=True)\n"
     blocks = [fence(code + wait_for(gate), name=gate.name) for gate in gates]

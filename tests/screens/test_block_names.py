@@ -1,4 +1,4 @@
-"""A block has one name: on the page, in tracebacks, and where it is said why it failed."""
+"""Block numbers on the page, in tracebacks and in messages of failure agree."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ halve(0)
 
 
 def test_traceback_names_blocks_by_page_number(tmp_path: Path) -> None:
-    """Each by its own number, with its own lines; one that was unfolded counts for none."""
+    """Each traceback frame has the block's number on the page and its own lines."""
 
     async def journey() -> None:
         async with tutor(tmp_path, size=(100, 60), lessons={"named": LESSON}) as pilot:
@@ -50,7 +50,7 @@ def test_traceback_names_blocks_by_page_number(tmp_path: Path) -> None:
 
 
 def test_failed_earlier_block_has_its_page_number(tmp_path: Path) -> None:
-    """Also where a part above it is open."""
+    """The message names the failed block by its number, also with a folded part open."""
     lesson = LESSON.replace("def halve(x):\n    return 1 / x", "halve = 1 / 0")
 
     async def journey() -> None:
@@ -64,7 +64,7 @@ def test_failed_earlier_block_has_its_page_number(tmp_path: Path) -> None:
 
 
 def test_key_returns_to_failure_section_of_lesson(tmp_path: Path) -> None:
-    """The text above may name that section; what leads there says where it leads."""
+    """The key opens the section on failures and returns, and both texts name their target."""
     lesson = LESSON.replace("halve(0)", "raise RuntimeError('the glue is dry')")
     lesson += "\nSee below, *If it fails*.\n" + "\nMuch else.\n" * 40
     lesson += "\n## If it fails\n\n* **`the glue is dry`.** Stir it.\n" + "\nThe end.\n" * 40

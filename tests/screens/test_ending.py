@@ -1,4 +1,4 @@
-"""The end of a lesson in the app: what was done, what is open, and one key to the next lesson."""
+"""The end of a lesson in the app: its summary and the key to the next lesson."""
 
 from __future__ import annotations
 
@@ -52,14 +52,14 @@ LESSONS = {"asks": ASKS, "second": "# Second\n", "third": "# Third\n"}
 
 
 def _end(pilot: Pilot[None]) -> str:
-    """Return what the end of the lesson says, its frame left out."""
+    """Return the text of the panel at the end of a lesson, without its frame."""
     lines = on_screen(pilot.app).splitlines()  # type: ignore[arg-type]
     first = next(n for n, line in enumerate(lines) if "The end of this lesson" in line)
     return " ".join(word for line in lines[first:] for word in line.strip(" │╭╮╰╯─").split())
 
 
 def test_end_counts_passed_blocks_and_answers(tmp_path: Path) -> None:
-    """What is left is named; each pass and each right answer is counted at once."""
+    """Each pass and right answer is counted at once, and what is still open is named."""
 
     async def journey() -> None:
         async with tutor(tmp_path, size=(80, 60), lessons=LESSONS) as pilot:
@@ -80,7 +80,7 @@ def test_end_counts_passed_blocks_and_answers(tmp_path: Path) -> None:
 
 
 def test_lesson_without_blocks_is_done_at_its_end(tmp_path: Path) -> None:
-    """Who leaves it from its beginning has not read it."""
+    """A lesson without blocks counts as read only once its end was shown."""
 
     async def journey() -> None:
         async with tutor(tmp_path, lessons={"long": LONG, "second": "# Second\n"}) as pilot:
@@ -93,7 +93,7 @@ def test_lesson_without_blocks_is_done_at_its_end(tmp_path: Path) -> None:
 
 
 def test_enter_reads_whole_lesson_then_opens_next(tmp_path: Path) -> None:
-    """One key leads through the course; no line of a lesson is left out on the way."""
+    """Enter shows every line of the lesson and then opens the next one."""
     read = set[str]()
 
     async def journey() -> None:
@@ -109,7 +109,7 @@ def test_enter_reads_whole_lesson_then_opens_next(tmp_path: Path) -> None:
 
 
 def test_last_lesson_of_path_says_so(tmp_path: Path) -> None:
-    """With all others done there is no key to press, and no lesson to go to."""
+    """At the end of the path there is no key for a next lesson."""
 
     async def journey() -> None:
         async with tutor(tmp_path, lessons={"second": "# Second\n"}) as pilot:
@@ -127,7 +127,7 @@ SECTIONS = "# Sections\n\n" + "\n\n".join(
 
 
 def test_lesson_opens_at_its_bookmark(tmp_path: Path) -> None:
-    """At the heading that was read, with a word on it; Home leads to the beginning."""
+    """The lesson opens at the heading of the bookmark with a note; Home goes to the beginning."""
 
     async def journey() -> None:
         async with tutor(tmp_path, lessons={"sections": f"{SECTIONS}\n"}) as pilot:
@@ -145,7 +145,7 @@ def test_lesson_opens_at_its_bookmark(tmp_path: Path) -> None:
 
 
 def test_place_is_saved_while_reading(tmp_path: Path) -> None:
-    """A kill loses half a second of it."""
+    """The bookmark is saved within half a second of reading."""
 
     async def journey() -> None:
         async with tutor(tmp_path, lessons={"sections": f"{SECTIONS}\n"}) as pilot:
@@ -157,7 +157,7 @@ def test_place_is_saved_while_reading(tmp_path: Path) -> None:
 
 
 def test_requested_line_comes_before_bookmark(tmp_path: Path) -> None:
-    """Where one left it comes second."""
+    """A line that was asked for is shown instead of the bookmark."""
 
     async def journey() -> None:
         async with tutor(tmp_path, lessons={"sections": f"{SECTIONS}\n"}) as pilot:
@@ -174,7 +174,7 @@ FAR_ASKS = ASKS.replace("# Asks\n", f"# Asks\n\n{LINES}\n").replace("    Yes.", 
 
 
 def test_answer_scrolls_its_reason_into_sight(tmp_path: Path) -> None:
-    """At 80x24 the question may end below the last line."""
+    """Answering scrolls the reason into sight, even from the last line of the screen."""
     text = FAR_ASKS[: FAR_ASKS.index("```python")] + FAR_ASKS[FAR_ASKS.index("```quiz") :]
 
     async def journey() -> None:
@@ -195,7 +195,7 @@ def test_answer_scrolls_its_reason_into_sight(tmp_path: Path) -> None:
 def test_last_answer_far_from_end_completes_lesson(
     keys: tuple[str, ...], is_told: bool, tmp_path: Path
 ) -> None:
-    """To who comes from the end, which is out of sight; who reads on is told so there."""
+    """Completion is announced, also when the end of the lesson is out of sight."""
     text = FAR_ASKS[: FAR_ASKS.index("```python")] + FAR_ASKS[FAR_ASKS.index("```quiz") :]
     done = "That was the last question. j goes to the end of the lesson."
 
@@ -211,7 +211,7 @@ def test_last_answer_far_from_end_completes_lesson(
 
 
 def test_enter_opens_open_exercise_and_n_skips_exercise(tmp_path: Path) -> None:
-    """Solved, Enter goes on from the lesson; the end and Home say how many are left."""
+    """Enter opens the open exercise, and goes on once it is solved; the end counts open ones."""
     lessons = {"asks": LONG, "second": "# Second\n"}
 
     async def journey() -> None:
@@ -236,7 +236,7 @@ def test_enter_opens_open_exercise_and_n_skips_exercise(tmp_path: Path) -> None:
 
 
 def test_exercise_key_opens_first_open_exercise(tmp_path: Path) -> None:
-    """The end names them in the order in which `p` opens them."""
+    """`p` opens the first open exercise, which the end of the lesson names."""
 
     async def journey() -> None:
         async with tutor(tmp_path, lessons={"asks": ASKS}, size=(80, 50)) as pilot:
@@ -251,7 +251,7 @@ def test_exercise_key_opens_first_open_exercise(tmp_path: Path) -> None:
 
 
 def test_enter_at_end_of_completed_lesson_opens_next(tmp_path: Path) -> None:
-    """As its panel says, also where a block that was not run today is in sight above it."""
+    """Enter opens the next lesson, also with a block in sight that has not run today."""
 
     async def journey() -> None:
         block = ASKS[ASKS.index("```python") : ASKS.index("```python run id=two")]
@@ -271,7 +271,7 @@ def test_enter_at_end_of_completed_lesson_opens_next(tmp_path: Path) -> None:
 def test_key_line_follows_scroll_after_early_refresh(
     tmp_path: Path,
 ) -> None:
-    """Textual (8.2.8) calls what waits for a refresh whenever its timer comes."""
+    """The key line is right even if Textual 8.2.8 calls back before the refresh."""
     block = ASKS[ASKS.index("```python") : ASKS.index("```python run id=two")]
     lessons = {"asks": f"{LONG}\n{block}", "second": "# Second\n"}
 
@@ -293,7 +293,7 @@ def test_key_line_follows_scroll_after_early_refresh(
 
 
 def test_completed_stage_is_announced(tmp_path: Path) -> None:
-    """In the last of its lessons that is done; before that nothing is."""
+    """The end of the last open lesson of a stage says that the stage is done."""
 
     async def journey() -> None:
         async with tutor(tmp_path, size=(80, 60), lessons=LESSONS) as pilot:
@@ -311,7 +311,7 @@ def test_completed_stage_is_announced(tmp_path: Path) -> None:
 
 
 def test_digit_without_visible_question_says_its_place(tmp_path: Path) -> None:
-    """A drawing may have pushed it away; the key did nothing, and nobody said why."""
+    """A digit with no question in sight says that the question is out of sight."""
     far = ASKS + "\n" + "\n\n".join(f"Line {number}." for number in range(40))
 
     async def journey() -> None:
@@ -324,7 +324,7 @@ def test_digit_without_visible_question_says_its_place(tmp_path: Path) -> None:
 
 
 def test_visible_question_comes_before_block_above_screen(tmp_path: Path) -> None:
-    """Only the last lines that it prints are there: nobody would take Enter for its key."""
+    """The question in sight comes before a block of which only the last output lines show."""
     lines = "\n".join(map(str, range(12)))
     block = "```python run id=many\nfor n in range(12): print(n)\n```\n\n```output of=many on=any\n"
     quiz, text = ASKS[ASKS.index("```quiz") :], "Read. " * 300

@@ -1,4 +1,4 @@
-"""The learner's part of an exercise: where one types, what that replaces, what a verdict is of."""
+"""The learner's part of an exercise: cursor, replaced text and verdicts."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def _write(code: str) -> None:
 def test_enter_opens_line_named_by_verdict(
     tmp_path: Path, code: str, verdict: str, column: int
 ) -> None:
-    """Not to where the learner typed last."""
+    """Enter puts the cursor on the line of the verdict, not on the last edited line."""
 
     async def journey() -> None:
         async with tutor(tmp_path, lessons={"asks": LESSON}, size=(80, 40)) as pilot:
@@ -54,7 +54,7 @@ def test_enter_opens_line_named_by_verdict(
 def test_enter_returns_to_column_typed_in_failed_line(
     tmp_path: Path,
 ) -> None:
-    """Also where that broke after the cursor was moved: then it leads to the line that broke."""
+    """Enter returns to the typed column if that line failed, and else to the failed line."""
 
     async def journey() -> None:
         async with tutor(tmp_path, lessons={"asks": LESSON}, size=(80, 40)) as pilot:
@@ -69,7 +69,7 @@ def test_enter_returns_to_column_typed_in_failed_line(
 
 
 def test_replaced_text_is_named_until_first_letter(tmp_path: Path) -> None:
-    """Right above the code, where else stands what the file holds above the code."""
+    """The text that typing replaces is named above the code until the first letter."""
     above, replaced = "Lines 1 to 6 are the task's text.", "What you type replaces return number."
 
     async def journey() -> None:
@@ -94,7 +94,7 @@ def test_replaced_text_is_named_until_first_letter(tmp_path: Path) -> None:
 
 
 def test_long_statement_to_replace_fits_single_line(tmp_path: Path) -> None:
-    """So that the code stays where it is as one types."""
+    """A long statement is named in one line, so that the code does not move."""
     long = "return number + " + " + ".join("number" for _ in range(12))
 
     async def journey() -> None:
@@ -113,7 +113,7 @@ def test_long_statement_to_replace_fits_single_line(tmp_path: Path) -> None:
 def test_long_solution_is_shown_from_its_beginning(
     tmp_path: Path,
 ) -> None:
-    """Not from its end, which is of no use without what stands above it."""
+    """A solution taller than the screen is shown from its first line."""
     steps = "".join(f"    step_{number} = number\n" for number in range(30))
 
     async def journey() -> None:
@@ -135,7 +135,7 @@ def _row(seen: str) -> int:
 
 
 def test_verdict_above_changed_text_is_marked_stale(tmp_path: Path) -> None:
-    """From the first letter on, whether it was typed before or after the verdict came."""
+    """The verdict is marked as old from the first letter typed after it was asked for."""
     old = "Your answer, before your change"
 
     async def journey() -> None:
@@ -157,7 +157,7 @@ def test_verdict_above_changed_text_is_marked_stale(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("size", [(80, 40), (150, 40)])
 def test_right_answer_offers_solution(tmp_path: Path, size: tuple[int, int]) -> None:
-    """In the verdict and on the key line, before what mends an answer; both codes are in sight."""
+    """A right answer offers the solution first, and shows both codes."""
 
     async def journey() -> None:
         async with tutor(tmp_path, lessons={"asks": LESSON}, size=size) as pilot:
@@ -178,7 +178,7 @@ def test_right_answer_offers_solution(tmp_path: Path, size: tuple[int, int]) -> 
 
 
 def test_first_judging_names_ended_lesson_process(tmp_path: Path) -> None:
-    """What its blocks made goes with it; a second answer ends nothing."""
+    """Judging the first answer ends the lesson's process, and says so; the second does not."""
 
     async def journey() -> None:
         async with tutor(tmp_path, lessons={"asks": HELLO}) as pilot:
@@ -193,7 +193,7 @@ def test_first_judging_names_ended_lesson_process(tmp_path: Path) -> None:
 
 
 def test_text_typed_during_judging_is_judged_next(tmp_path: Path) -> None:
-    """Asked for then, it is no word that gets lost; stopping takes that back."""
+    """Text typed while judging, with Ctrl+R again, is judged next; stopping cancels that."""
     judges = tmp_path / "judges"
     text = SHIPPED.replace("assert double(4)", f"{wait_for(judges)}assert double(4)")
 
@@ -216,7 +216,7 @@ def test_text_typed_during_judging_is_judged_next(tmp_path: Path) -> None:
 
 
 def test_right_answer_names_keys_that_work_in_editor(tmp_path: Path) -> None:
-    """There Enter begins a line, and s is a letter."""
+    """While the editor is open, the verdict names only keys that do not type text."""
     judges = tmp_path / "judges"
     text = SHIPPED.replace("assert double(4)", f"{wait_for(judges)}assert double(4)")
 
@@ -236,7 +236,7 @@ def test_right_answer_names_keys_that_work_in_editor(tmp_path: Path) -> None:
 
 
 def test_verdict_stays_in_sight_while_typing(tmp_path: Path) -> None:
-    """In a line below all that scrolls, for at 80x24 there may be no room for it above."""
+    """The verdict stays on a fixed line below the page while typing."""
     judges = tmp_path / "judges"
     prints = "print(*range(40), sep=chr(10))\n"
     text = SHIPPED.replace("assert double(4)", f"{prints}{wait_for(judges)}assert double(4)")
@@ -267,7 +267,7 @@ def test_solution_is_beside_code_on_wide_screen(
     width: int,
     is_beside: bool,
 ) -> None:
-    """From 120 columns on, and each has about 55 of them; the file is below the task before."""
+    """From 120 columns on, the solution is beside the code, with at least 54 columns each."""
 
     async def journey() -> None:
         async with tutor(tmp_path, lessons={"asks": LESSON}, size=(width, 35)) as pilot:

@@ -1,4 +1,4 @@
-"""Exercises in the app, in depth: the editor, other editors, and what stays in sight."""
+"""Exercises in the app: the editor, other editors and scrolling."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tpustarter.tui.kit.editor import CodeEditor
 
 
 def test_click_on_answer_selects_answer(tmp_path: Path) -> None:
-    """On its text; the question itself is none."""
+    """A click on an answer's text selects it; a click on the question does nothing."""
 
     async def journey() -> None:
         async with tutor(tmp_path, lessons={"asks": LESSON}) as pilot:
@@ -35,7 +35,7 @@ def test_click_on_answer_selects_answer(tmp_path: Path) -> None:
 
 
 def test_judging_code_named_by_task_is_shown(tmp_path: Path) -> None:
-    """Below the learner's own code; the rest of that part may be the answer, and stays away."""
+    """Judging code that the task names is shown below the code, and no other part of it."""
     text = SHIPPED.replace("`double` must", "`is_even` is asked, so `double` must")
     named = "@functools.cache\ndef is_even(number):\n    return number % 2 == 0\n"
     text = text.replace("assert double(4)", f"import functools\n\n\n{named}\n\nassert double(4)")
@@ -56,7 +56,7 @@ def test_judging_code_named_by_task_is_shown(tmp_path: Path) -> None:
 
 
 def test_file_is_shown_as_last_saved(tmp_path: Path) -> None:
-    """Below the task, or beside it; without the task itself and without what judges it."""
+    """The file is shown as last saved, without its task and its judging code."""
 
     async def journey() -> None:
         async with tutor(tmp_path, lessons={"asks": LESSON}, size=(149, 40)) as pilot:
@@ -78,7 +78,7 @@ def test_file_is_shown_as_last_saved(tmp_path: Path) -> None:
 
 
 def test_right_answer_leads_back_to_previous_screen(tmp_path: Path) -> None:
-    """From another lesson it was opened by the palette, say; Esc leads there, and says so."""
+    """After a right answer, Esc returns to the screen that opened the exercise, and says so."""
     lessons = {"asks": LESSON, "then": "# Then\n\nOn we go.\n"}
 
     async def journey() -> None:
@@ -100,7 +100,7 @@ def test_right_answer_leads_back_to_previous_screen(tmp_path: Path) -> None:
 
 
 def test_line_to_fix_is_seen_with_verdict(tmp_path: Path) -> None:
-    """Both are in sight where they have room, though the task is long."""
+    """The verdict and the line to fix are both in sight, even below a long task."""
     long = SHIPPED.replace('"""', '"""A title.\n\n' + "Do this, then that.\n\n" * 12, 1)
 
     async def journey() -> None:
@@ -119,7 +119,7 @@ def test_line_to_fix_is_seen_with_verdict(tmp_path: Path) -> None:
 
 
 def test_verdict_laid_out_late_is_in_sight(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """On a busy machine Textual calls back before it has laid out what changed."""
+    """The verdict scrolls into sight even if Textual calls back before the layout."""
     long = SHIPPED.replace('"""', '"""A title.\n\n' + "Do this, then that.\n\n" * 12, 1)
     marked = 1 + long.splitlines().index("    return number  # your code here")
     monkeypatch.setattr(ExerciseView, "call_after_refresh", lambda _view, call: call())
@@ -141,7 +141,7 @@ def test_verdict_laid_out_late_is_in_sight(tmp_path: Path, monkeypatch: pytest.M
 
 
 def test_file_saved_elsewhere_during_typing_is_kept(tmp_path: Path) -> None:
-    """The file has what was typed last, here; the other one lies beside it, and that is said."""
+    """A file saved by another editor while typing is kept as `.old`, with a message."""
 
     async def journey() -> None:
         async with tutor(tmp_path, lessons={"asks": LESSON}) as pilot:
@@ -165,7 +165,7 @@ def test_file_saved_elsewhere_during_typing_is_kept(tmp_path: Path) -> None:
 def test_o_explains_external_editor_before_opening(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A terminal that cannot be lent is named; the command is VISUAL's, then EDITOR's."""
+    """The command is VISUAL's, then EDITOR's; a terminal that cannot be lent is named."""
     from tpustarter.tui.kit.external_editor import find_editor
 
     monkeypatch.setenv("VISUAL", "my-editor --wait")
@@ -195,7 +195,7 @@ def test_o_explains_external_editor_before_opening(
 
 
 def test_typing_continues_during_judging(tmp_path: Path) -> None:
-    """Its verdict comes seconds later: letters would become keys in the middle of a word."""
+    """Letters typed while an answer is judged stay in the editor."""
     judges = tmp_path / "judges"
     text = SHIPPED.replace("assert double(4)", f"{wait_for(judges)}assert double(4)")
 
@@ -213,7 +213,7 @@ def test_typing_continues_during_judging(tmp_path: Path) -> None:
 
 
 def test_shift_tab_dedents_and_stays_in_editor(tmp_path: Path) -> None:
-    """Screens take it for another field, and what is typed on would be keys."""
+    """Shift+Tab removes one indent and keeps the focus in the editor."""
 
     async def journey() -> None:
         async with tutor(tmp_path, lessons={"asks": LESSON}, size=(120, 35)) as pilot:
@@ -230,7 +230,7 @@ def test_shift_tab_dedents_and_stays_in_editor(tmp_path: Path) -> None:
 
 
 def test_typing_can_begin_during_judging(tmp_path: Path) -> None:
-    """The first answer takes seconds: what is typed meanwhile must not become keys."""
+    """Letters typed while the first answer is judged go into the editor."""
 
     async def journey() -> None:
         async with tutor(tmp_path, lessons={"asks": LESSON}, size=(80, 40)) as pilot:
@@ -245,7 +245,7 @@ def test_typing_can_begin_during_judging(tmp_path: Path) -> None:
 
 
 def test_p_opens_exercise_in_sight(tmp_path: Path) -> None:
-    """Not the lesson's first one, whose text is elsewhere."""
+    """`p` opens the exercise in sight, not the first one of the lesson."""
     link = "\n\n[Exercise: Return the triple](exercises/triple.py)\n"
 
     async def journey() -> None:
@@ -260,7 +260,7 @@ def test_p_opens_exercise_in_sight(tmp_path: Path) -> None:
 
 
 def test_visit_to_exercise_keeps_lesson_variables(tmp_path: Path) -> None:
-    """The lesson's process ends for an answer that is judged, and not for a task that is read."""
+    """Reading a task keeps the lesson's process; judging an answer ends it."""
 
     async def journey() -> None:
         async with tutor(tmp_path, lessons={"asks": f"{HELLO}\n{LESSON}"}) as pilot:
@@ -282,7 +282,7 @@ def test_visit_to_exercise_keeps_lesson_variables(tmp_path: Path) -> None:
 def test_typing_keeps_indentation_and_ends_with_right_answer(
     tmp_path: Path,
 ) -> None:
-    """Each line has its number in the file, because errors and verdicts name it."""
+    """New lines are indented, lines are numbered as in the file, and a right answer ends it."""
 
     async def journey() -> None:
         async with tutor(tmp_path, lessons={"asks": LESSON}, size=(80, 40)) as pilot:
@@ -304,7 +304,7 @@ def test_typing_keeps_indentation_and_ends_with_right_answer(
 
 
 def test_editor_of_long_answer_fills_screen(tmp_path: Path) -> None:
-    """The editor has no second scroll bar in which its last lines are hidden."""
+    """The editor of a long answer has no scroll bar of its own."""
     text = SHIPPED.replace(
         "def double", "\n".join(f"a{n} = {n}" for n in range(26)) + "\n\n\ndef double"
     )
@@ -320,7 +320,7 @@ def test_editor_of_long_answer_fills_screen(tmp_path: Path) -> None:
 
 
 def test_typed_text_survives_wider_window(tmp_path: Path) -> None:
-    """The file moves beside the task, where it shows what was typed, and can be typed into."""
+    """On a wider window the file is beside the task, with the typed text, and editable."""
 
     async def journey() -> None:
         async with tutor(tmp_path, lessons={"asks": LESSON}, size=(80, 40)) as pilot:
@@ -335,7 +335,7 @@ def test_typed_text_survives_wider_window(tmp_path: Path) -> None:
 
 
 def test_typed_line_is_in_sight_below_long_verdict(tmp_path: Path) -> None:
-    """At 80x24 a verdict with its output takes all lines; the next letter leads back."""
+    """The next letter scrolls from a long verdict back to the typed line."""
     loud = SHIPPED.replace("return", "print(*range(40), sep=chr(10)); return")
     assert loud != SHIPPED
 

@@ -1,4 +1,4 @@
-"""The list of exercises in the app: what is solved, what is next, and the way to each."""
+"""The list of exercises in the app: solved ones, the next one, and opening them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tpustarter.tui.lesson.screen import LessonRunScreen
 
 
 def test_e_lists_exercises_with_next_marked(tmp_path: Path) -> None:
-    """From the first start on; one that is solved is left behind, and says so."""
+    """`e` lists the exercises with the next open one marked; a solved one is not the next."""
 
     async def journey() -> None:
         async with driven(TpustarterApp(), (80, 24)) as pilot:
@@ -49,7 +49,7 @@ def test_e_lists_exercises_with_next_marked(tmp_path: Path) -> None:
 def test_v_filters_exercises_and_title_names_filter(
     tmp_path: Path,
 ) -> None:
-    """Then only those that are solved, then all."""
+    """`v` switches from all exercises to open ones, to solved ones and back."""
 
     async def journey() -> None:
         async with driven(TpustarterApp(), (120, 35)) as pilot:
@@ -78,7 +78,7 @@ def test_v_filters_exercises_and_title_names_filter(
 
 @pytest.mark.parametrize("size", [(80, 24), (120, 35)])
 def test_command_of_marked_exercise_is_shown_whole(size: tuple[int, int], tmp_path: Path) -> None:
-    """In one line, however long the task is; it follows the mark."""
+    """The command of the marked exercise is on one line, however long its task."""
 
     async def journey() -> None:
         async with tutor(tmp_path, lessons={"asks": LESSON}, size=size) as pilot:
@@ -98,7 +98,7 @@ def test_command_of_marked_exercise_is_shown_whole(size: tuple[int, int], tmp_pa
 def test_command_as_wide_as_line_stands_alone(
     name: str, is_led_to: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Else it would be broken, and its beginning is a command by itself."""
+    """A command as wide as the line is printed without its introduction."""
     monkeypatch.setattr(invocation, "tpustarter_command", lambda: name)
 
     async def journey() -> None:
@@ -112,7 +112,7 @@ def test_command_as_wide_as_line_stands_alone(
 
 
 def test_opened_exercise_is_not_begun(tmp_path: Path) -> None:
-    """It is once something was typed into it."""
+    """An opened exercise counts as begun only after something was typed into it."""
 
     async def journey() -> None:
         async with tutor(tmp_path, lessons={"asks": LESSON}) as pilot:
@@ -127,7 +127,7 @@ def test_opened_exercise_is_not_begun(tmp_path: Path) -> None:
 
 
 def test_broken_exercise_leaves_others_usable(tmp_path: Path) -> None:
-    """Those of other lessons can still be worked on."""
+    """A broken exercise hides only those of its own lesson."""
 
     async def journey() -> None:
         async with tutor(tmp_path, lessons={"asks": LESSON, "other": LESSON}) as pilot:
@@ -145,7 +145,7 @@ def test_broken_exercise_leaves_others_usable(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("size", [(60, 15), (120, 35), (200, 50)])
 def test_task_is_shown_before_opening_exercise(size: tuple[int, int], tmp_path: Path) -> None:
-    """Beside the list where there is room, below it on a narrow screen."""
+    """The task of the marked exercise is beside or below the list, if there is room."""
 
     async def journey() -> None:
         async with tutor(tmp_path, lessons={"asks": LESSON}, size=size) as pilot:
@@ -159,7 +159,7 @@ def test_task_is_shown_before_opening_exercise(size: tuple[int, int], tmp_path: 
 
 
 def test_right_answer_leads_to_next_exercise_of_list(tmp_path: Path) -> None:
-    """Enter opens the next one that is open, and Esc the list, with what is open next marked."""
+    """Enter opens the next open exercise, and Esc the list with that one marked."""
 
     async def journey() -> None:
         async with tutor(tmp_path, lessons={"asks": LESSON, "other": LESSON}) as pilot:

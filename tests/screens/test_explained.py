@@ -1,4 +1,4 @@
-"""A failed block, check or set-up step is explained by one key, the same on all three screens."""
+"""Explanations of failed blocks, checks and set-up steps by one key."""
 
 from __future__ import annotations
 
@@ -53,13 +53,13 @@ HOLDS = (
 
 
 def write_check(folder: Path, name: str, body: str) -> None:
-    """Write a check of the host that does something."""
+    """Write a host check with this body."""
     path = folder / "checks/host" / f"{name}.py"
     path.write_text(CHECK.format(title=name.title(), body=body))
 
 
 def whole(pilot: Pilot[None]) -> str:
-    """Return all of an explanation, also what is out of sight, as one line."""
+    """Return the whole explanation as one line, including what is out of sight."""
     widget = pilot.app.screen.query_one("#explained")
     strips = widget.render_lines(widget.region.reset_offset)
     return " ".join(" ".join(strip.text.strip(" │") for strip in strips).split())
@@ -67,7 +67,7 @@ def whole(pilot: Pilot[None]) -> str:
 
 @pytest.mark.parametrize("size", [(80, 24), (120, 40), (200, 50), (40, 12)])
 def test_explanation_of_block_leads_back_to_block(size: tuple[int, int], tmp_path: Path) -> None:
-    """Cause, how sure it is, the line, what to do, and then the same block in the same place."""
+    """The explanation has cause, confidence, line and advice, and Esc returns to the same place."""
 
     async def journey() -> None:
         async with tutor(tmp_path, size=size, lessons={"hello": BREAKS}) as pilot:
@@ -101,7 +101,7 @@ def test_explanation_of_block_leads_back_to_block(size: tuple[int, int], tmp_pat
 
 
 def test_program_mistake_is_no_tpu_failure(tmp_path: Path) -> None:
-    """Its line is named, the error told once, and nobody is sent to collect logs."""
+    """The mistake is named once with its line, without advice to collect logs."""
     broken = HELLO.replace('name = "you"', "x = (1, 2")
 
     async def journey() -> None:
@@ -124,7 +124,7 @@ def test_program_mistake_is_no_tpu_failure(tmp_path: Path) -> None:
     [("Glue is dry now", "The lesson “Hello” names this error."), ("no more glue", "with u and")],
 )
 def test_error_of_block_suggests_no_bug_report(tmp_path: Path, says: str, expected: str) -> None:
-    """What the lesson says of it, or where to look first, and no word of slices."""
+    """The lesson's own advice is shown, and neither a report nor a slice is mentioned."""
     broken = HELLO.replace('name = "you"', f"raise RuntimeError({says!r})")
     broken += "\n## If it fails\n\n* **`Glue is dry now`.** Stir it.\n"
 
@@ -141,7 +141,7 @@ def test_error_of_block_suggests_no_bug_report(tmp_path: Path, says: str, expect
 
 
 def test_another_key_explains_while_typing(tmp_path: Path) -> None:
-    """An f would be a letter; the editor is open as it was left."""
+    """F2 explains while typing, and the editor stays open as it was."""
     broken = HELLO.replace('name = "you"', "x = (1, 2")
 
     async def journey() -> None:
@@ -158,7 +158,7 @@ def test_another_key_explains_while_typing(tmp_path: Path) -> None:
 
 
 def test_failed_answer_is_explained(tmp_path: Path) -> None:
-    """From where it is typed, too; one that is only wrong says itself what is."""
+    """F2 explains a broken answer from the editor; a wrong answer needs no explanation."""
 
     async def journey() -> None:
         async with tutor(tmp_path, size=(100, 40), lessons={"asks": LESSON}) as pilot:
@@ -175,7 +175,7 @@ def test_failed_answer_is_explained(tmp_path: Path) -> None:
 
 
 def test_only_failures_offer_explanation(tmp_path: Path) -> None:
-    """Not a block that passed, nor a check, nor one that has not run."""
+    """Passed and unrun blocks and checks offer no explanation."""
 
     async def journey() -> None:
         async with tutor(tmp_path) as pilot:
@@ -191,7 +191,7 @@ def test_only_failures_offer_explanation(tmp_path: Path) -> None:
 
 
 def test_host_findings_confirm_explanation(tmp_path: Path) -> None:
-    """The host checks say who holds the TPU: confirmed, with what they found."""
+    """The finding of a host check confirms who holds the TPU."""
 
     async def journey() -> None:
         async with tutor(tmp_path, size=(100, 40), checks=("passes",)) as pilot:
@@ -213,7 +213,7 @@ def test_host_findings_confirm_explanation(tmp_path: Path) -> None:
 
 
 def test_unknown_failure_lists_next_things_to_collect(tmp_path: Path) -> None:
-    """A check that found something else than it should, and wrote nothing."""
+    """A failed check without output gets a list of what to collect next."""
 
     async def journey() -> None:
         async with tutor(tmp_path, size=(100, 40), checks=("passes",)) as pilot:
@@ -229,7 +229,7 @@ def test_unknown_failure_lists_next_things_to_collect(tmp_path: Path) -> None:
 
 
 def test_hint_of_check_explains_unknown_failure(tmp_path: Path) -> None:
-    """Where no failure is known to match, what it found and its hint are the explanation."""
+    """If no known failure matches, the explanation is the finding and hint of the check."""
 
     async def journey() -> None:
         async with tutor(tmp_path, size=(100, 40), checks=("passes",)) as pilot:
@@ -249,7 +249,7 @@ def test_hint_of_check_explains_unknown_failure(tmp_path: Path) -> None:
 
 
 def test_failed_setup_step_is_explained_from_log(tmp_path: Path) -> None:
-    """All of the log, not only its last lines; the machine is the one that is set up."""
+    """The explanation uses the whole log of the step, and the machine being set up."""
     for name in ("machine", "home"):
         (tmp_path / name).mkdir()
     tools = lay_tools(tmp_path / "tools", uv=True, python=True)
@@ -279,7 +279,7 @@ def test_failed_setup_step_is_explained_from_log(tmp_path: Path) -> None:
 
 
 def test_run_in_progress_limits_explanation_to_output(tmp_path: Path) -> None:
-    """The machine is looked at when that disturbs nothing, and the app says why it was not."""
+    """During a run the explanation uses only the output, and says why."""
 
     async def journey() -> None:
         async with tutor(tmp_path, size=(100, 40)) as pilot:
@@ -297,7 +297,7 @@ def test_run_in_progress_limits_explanation_to_output(tmp_path: Path) -> None:
 
 
 def test_explaining_lesson_opens_with_single_key(tmp_path: Path) -> None:
-    """And Escape leads back to the explanation."""
+    """`o` opens the lesson that explains the failure, and Esc returns to the explanation."""
 
     async def journey() -> None:
         async with tutor(tmp_path, size=(100, 40)) as pilot:
@@ -314,7 +314,7 @@ def test_explaining_lesson_opens_with_single_key(tmp_path: Path) -> None:
 
 
 def test_missing_log_is_single_error(tmp_path: Path) -> None:
-    """Such as that of a set-up which was ended and cleaned up meanwhile."""
+    """A missing log of a step is shown as one error."""
 
     async def journey() -> None:
         async with tutor(tmp_path) as pilot:
@@ -337,7 +337,7 @@ COMMANDS = (
 @pytest.mark.parametrize("command", COMMANDS)
 @pytest.mark.parametrize("width", [40, 78, 198])
 def test_command_is_copied_whole_from_any_screen(command: str, width: int) -> None:
-    """What a shell makes of the lines is what it makes of the command."""
+    """A shell reads the wrapped lines as the original command."""
     lines = [line.plain[8:] for line in CopyableCommand("do", command).lines(width)]
     if max(len(word) for word in shlex.split(command)) + 16 < width:
         assert shlex.split(command) == shlex.split("\n".join(lines).replace("\\\n", ""))
@@ -345,7 +345,7 @@ def test_command_is_copied_whole_from_any_screen(command: str, width: int) -> No
 
 
 def test_possible_holder_of_accelerator_is_known(tmp_path: Path) -> None:
-    """A lesson's process on virtual devices locks nobody out."""
+    """A process on virtual devices holds no accelerator, and one on a TPU does."""
     live = LessonSessionOwner(lambda _: None)
     assert not live.owns_accelerator
     live.record_holder(DeviceHolder("tpustarter check", 7, "TPU"), print)
@@ -355,7 +355,7 @@ def test_possible_holder_of_accelerator_is_known(tmp_path: Path) -> None:
 
 
 def test_absent_tpu_has_no_holder() -> None:
-    """`JAX_PLATFORMS=tpu` names one also where none is seen; the process can still be ended."""
+    """Without a TPU, `JAX_PLATFORMS=tpu` names no holder, but its process can be ended."""
     live = LessonSessionOwner(lambda _: None)
     live.lacks_tpu = True
     live.record_holder(DeviceHolder("tpustarter check", 7, "TPU"), print)
@@ -365,7 +365,7 @@ def test_absent_tpu_has_no_holder() -> None:
 
 
 def test_advice_to_unset_variable_mentions_app_restart() -> None:
-    """What a shell changes reaches no program that runs already; other advice stays as it is."""
+    """`unset` gets a note to restart the app, which keeps its environment; other hints do not."""
     stays = Hint.run("tpustarter setup jax", ", where `unset A` does not do")
     unset = Hint.run("unset A B", ", unless you mean it")
 

@@ -1,4 +1,4 @@
-"""What a lesson shows beside text and code: figures, plots, answers that are folded."""
+"""Parts of a lesson beside text and code: figures, plots and folded answers."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ older
 
 
 def test_figure_is_its_text_with_caption(tmp_path: Path) -> None:
-    """The comment around it is not shown."""
+    """A figure shows its text and caption without the comment around it."""
 
     async def journey() -> None:
         async with tutor(tmp_path, lessons={"hello": LESSON}, size=(80, 40)) as pilot:
@@ -72,7 +72,7 @@ def test_figure_is_its_text_with_caption(tmp_path: Path) -> None:
 
 
 def test_wide_figure_is_cut_with_mark(tmp_path: Path) -> None:
-    """Wrapped line by line it would be no drawing any more; the caption is whole."""
+    """A figure that is too wide is cut with a mark instead of wrapped; its caption is whole."""
     wide = LESSON.replace("│ 0 │ 1 │", "│ 0 │ 1 │" + " " * 50 + "P('data', None) ends here")
 
     async def journey() -> None:
@@ -88,7 +88,7 @@ def test_wide_figure_is_cut_with_mark(tmp_path: Path) -> None:
 
 
 def test_block_shows_its_plot_after_run(tmp_path: Path) -> None:
-    """With the names of its variables along the axes."""
+    """The axes of the plot are labelled with the names of its variables."""
 
     async def journey() -> None:
         async with tutor(tmp_path, lessons={"hello": LESSON}, size=(80, 60)) as pilot:
@@ -102,7 +102,7 @@ def test_block_shows_its_plot_after_run(tmp_path: Path) -> None:
 
 
 def test_task_reports_not_yet_then_right(tmp_path: Path) -> None:
-    """The first line that differs is the feedback; the block as shipped is nobody's failure."""
+    """A task shows the first differing line, and is no failure while unchanged."""
 
     async def journey() -> None:
         async with tutor(tmp_path, lessons={"hello": LESSON}, size=(80, 60)) as pilot:
@@ -128,7 +128,7 @@ def test_task_reports_not_yet_then_right(tmp_path: Path) -> None:
 
 
 def test_failed_task_shows_expected_output(tmp_path: Path) -> None:
-    """Before the first run that is kept back, and then it is a help."""
+    """The expected output is hidden before the first run and shown after a failure."""
 
     async def journey() -> None:
         async with tutor(tmp_path, lessons={"hello": LESSON}, size=(80, 60)) as pilot:
@@ -141,7 +141,7 @@ def test_failed_task_shows_expected_output(tmp_path: Path) -> None:
 
 
 def test_folded_part_opens_by_key_and_tab_skips(tmp_path: Path) -> None:
-    """Tab goes to no block that cannot be seen."""
+    """`o` opens a folded part, and Tab skips blocks inside closed ones."""
 
     async def journey() -> None:
         async with tutor(tmp_path, lessons={"hello": LESSON}, size=(80, 60)) as pilot:
@@ -162,7 +162,7 @@ def test_folded_part_opens_by_key_and_tab_skips(tmp_path: Path) -> None:
 
 
 def test_exercise_in_text_names_its_key(tmp_path: Path) -> None:
-    """A link to a file would lead nowhere here."""
+    """An exercise linked in the text is shown with its key instead of the link."""
 
     async def journey() -> None:
         async with tutor(tmp_path, lessons={"hello": LESSON}, size=(80, 60)) as pilot:
@@ -176,7 +176,7 @@ def test_exercise_in_text_names_its_key(tmp_path: Path) -> None:
 
 
 def test_typing_begins_at_gap(tmp_path: Path) -> None:
-    """What is typed fills it; nobody looks for it with the arrow keys."""
+    """Typing replaces the gap without moving the cursor first."""
     lesson = LESSON.replace('print("answer", 41)', 'number = ...\nprint("answer", number)')
 
     async def journey() -> None:
@@ -190,7 +190,7 @@ def test_typing_begins_at_gap(tmp_path: Path) -> None:
 
 
 def test_tab_continues_from_block_scrolled_back_to(tmp_path: Path) -> None:
-    """The next block may have the focus from before, and be out of sight."""
+    """Tab continues from the block in sight, not from the last focused one."""
     text = "\n\n".join(f"Paragraph {number} of this lesson." for number in range(40))
     far = (
         "# Hello\n\n" + fence("print(1)", "1") + text + "\n\n" + fence("print(2)", "2", name="two")
@@ -205,7 +205,7 @@ def test_tab_continues_from_block_scrolled_back_to(tmp_path: Path) -> None:
 
 
 def test_block_pushed_down_is_in_sight_at_end(tmp_path: Path) -> None:
-    """Those above it ran first, and printed a screen full."""
+    """A block below a screen of other output is in sight when it ends."""
     long = fence("print('line\\n' * 60)", name="long")
     lesson = "# Hello\n\n" + long + fence("print('the end')", "the end", name="two")
 
@@ -219,7 +219,7 @@ def test_block_pushed_down_is_in_sight_at_end(tmp_path: Path) -> None:
 
 
 def test_predicted_output_is_hidden_until_run(tmp_path: Path) -> None:
-    """A block right below a question keeps its output back until it ran."""
+    """A block below a question hides its expected output until it has run."""
     quiz = "```quiz id=q\nWhat is printed?\n( ) six\n  No.\n(x) seven\n  Yes.\n```\n\n"
     lesson = "# Hello\n\n" + quiz + fence("print(int('7'))", "7")
 

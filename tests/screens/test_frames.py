@@ -1,4 +1,4 @@
-"""Areas and windows: frames that say what came out, few keys, and both halves of a wide screen."""
+"""Frames of areas and windows, key lines, and layouts of wide screens."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tpustarter.tui.kit.key_line import FEW, KeyBar
 
 @pytest.mark.parametrize(("size", "corner"), [((120, 40), "╭─ "), ((80, 24), "─ ")])
 def test_frame_titles_show_results(tmp_path: Path, size: tuple[int, int], corner: str) -> None:
-    """A whole frame on a wide screen, a rule on a narrow one, and none on a low one."""
+    """Titles show results: in a frame, or in a rule on a narrow screen."""
 
     async def journey() -> None:
         async with tutor(tmp_path, size=size) as pilot:
@@ -38,7 +38,7 @@ def test_frame_titles_show_results(tmp_path: Path, size: tuple[int, int], corner
 def test_adjacent_areas_align_at_top_and_bottom(
     keys: tuple[str, ...], size: tuple[int, int], tmp_path: Path
 ) -> None:
-    """And what takes the whole screen begins where the left one did."""
+    """The full-screen details begin at the left edge of the list."""
 
     async def journey() -> None:
         async with tutor(tmp_path, size=size) as pilot:
@@ -59,7 +59,7 @@ def test_adjacent_areas_align_at_top_and_bottom(
 
 
 def test_area_with_focus_is_coloured(tmp_path: Path) -> None:
-    """The list or the details, whichever takes the keys."""
+    """The frame of the area with the focus has another colour."""
 
     def colour(area: Widget) -> object:
         return area.styles.border_top[1]
@@ -79,7 +79,7 @@ def test_area_with_focus_is_coloured(tmp_path: Path) -> None:
 
 
 def test_screen_of_80_columns_names_few_keys(tmp_path: Path) -> None:
-    """One line of them, with the way on, the way back and help; a wide screen has room for all."""
+    """At 80 columns the key line is one line with next, back and help; wide ones have more."""
     screens = ([], ["l"], ["c"], ["r"], ["comma"], ["s"], ["p"])
 
     async def journey() -> None:
@@ -103,7 +103,7 @@ def test_screen_of_80_columns_names_few_keys(tmp_path: Path) -> None:
 
 
 def test_help_is_window_over_visible_screen(tmp_path: Path) -> None:
-    """On a low terminal it takes all of it; a question is a window too."""
+    """Help is a window over the screen, or the whole of a low terminal."""
 
     async def journey() -> None:
         async with tutor(tmp_path, size=(120, 40)) as pilot:
@@ -125,7 +125,7 @@ def test_help_is_window_over_visible_screen(tmp_path: Path) -> None:
 
 
 def test_description_of_setting_is_beside_its_row(tmp_path: Path) -> None:
-    """On a wide screen; a narrow one has it in the help."""
+    """A setting is described beside its row on a wide screen, and in the help on a narrow one."""
 
     async def journey() -> None:
         async with tutor(tmp_path, size=(200, 50)) as pilot:
@@ -143,7 +143,7 @@ def test_description_of_setting_is_beside_its_row(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("size", [(160, 45), (200, 50)])
 def test_wide_screen_has_both_halves(tmp_path: Path, size: tuple[int, int]) -> None:
-    """Something to read stands right of what is chosen, in a frame with a title."""
+    """Every screen has a titled frame to the right of its list on a wide terminal."""
     screens = {
         "home": [],
         "paths": ["p"],
@@ -170,7 +170,7 @@ def test_wide_screen_has_both_halves(tmp_path: Path, size: tuple[int, int]) -> N
 
 @pytest.mark.parametrize("chosen", ["dark", "light"])
 def test_input_has_colours_of_theme(tmp_path: Path, chosen: str) -> None:
-    """The terminal's own may be the colour of the ground, where another theme was chosen."""
+    """Inputs use the colours of the chosen theme, not those of the terminal."""
 
     async def journey() -> None:
         async with tutor(tmp_path) as pilot:
@@ -187,7 +187,7 @@ def test_input_has_colours_of_theme(tmp_path: Path, chosen: str) -> None:
 
 
 def test_marked_action_is_visible_without_colours(tmp_path: Path) -> None:
-    """In the palette as in any list: its line is reversed."""
+    """The marked action of the palette is painted reversed."""
 
     def reversed_lines(actions: Widget) -> list[str]:
         strips = [actions.render_line(y) for y in range(actions.size.height)]
@@ -210,7 +210,7 @@ def test_marked_action_is_visible_without_colours(tmp_path: Path) -> None:
 
 
 def test_key_line_shows_scroll_position_at_right(tmp_path: Path) -> None:
-    """In a list that does not fit, and nothing in one that does."""
+    """The position is shown for a list that does not fit, and for no other."""
 
     async def journey() -> None:
         async with tutor(tmp_path, size=(80, 14)) as pilot:
@@ -224,7 +224,7 @@ def test_key_line_shows_scroll_position_at_right(tmp_path: Path) -> None:
 
 
 def test_empty_search_is_card_without_details(tmp_path: Path) -> None:
-    """What was marked before the search is not described beside it."""
+    """The details of the row that was marked before the search are hidden."""
 
     async def journey() -> None:
         async with tutor(tmp_path, size=(160, 45)) as pilot:
@@ -244,7 +244,7 @@ def test_empty_search_is_card_without_details(tmp_path: Path) -> None:
 
 
 def test_large_screen_has_blank_lines_around_areas(tmp_path: Path) -> None:
-    """A blank line below the heading and below a title; none on a terminal of 80 x 24."""
+    """A large screen has blank lines below headings and titles; one of 80 x 24 has none."""
 
     async def journey() -> None:
         async with tutor(tmp_path, size=(120, 40)) as pilot:
@@ -262,7 +262,7 @@ def test_large_screen_has_blank_lines_around_areas(tmp_path: Path) -> None:
 
 
 def test_every_screen_begins_with_logo_and_edged_row(tmp_path: Path) -> None:
-    """The name stands in it on a wide screen; a list that takes no keys has no edge."""
+    """Every screen begins with the logo, and a list with the focus has an edge."""
 
     async def journey() -> None:
         async with tutor(tmp_path, size=(120, 35)) as pilot:

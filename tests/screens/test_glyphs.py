@@ -1,4 +1,4 @@
-"""Terminals with few letters: each drawing is made of those, and takes the same columns."""
+"""Glyphs for terminals with few characters: same drawings, same widths."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ DRAWN = "╭─ ⠶⠶ ━━━── ▌ ⠿⠿ ⠯⠽ ┏━┓┃ █▎ ▶
     ],
 )
 def test_drawing_uses_glyphs_of_terminal(encoding: str, env: dict[str, str], expected: str) -> None:
-    """Chips that are there differ from those that stand in, and what is behind from what is not."""
+    """Real and pretend chips, and done and open parts, keep different glyphs."""
     table = glyphs.make_glyph_table(encoding, env)
 
     assert table is not None
@@ -31,13 +31,13 @@ def test_drawing_uses_glyphs_of_terminal(encoding: str, env: dict[str, str], exp
 
 @pytest.mark.parametrize("encoding", ["utf-8", "UTF-8", "utf_8", "utf8"])
 def test_utf8_terminal_keeps_every_letter(encoding: str) -> None:
-    """Nothing is looked at there."""
+    """A UTF-8 terminal needs no table of glyphs."""
     assert glyphs.make_glyph_table(encoding, {"TERM": "xterm-256color"}) is None
 
 
 @pytest.mark.parametrize(("encoding", "env"), [("ascii", {}), ("utf-8", CONSOLE)])
 def test_substituted_glyph_keeps_width_and_is_encodable(encoding: str, env: dict[str, str]) -> None:
-    """Every letter there is; control characters, of which sequences are made, stay as they are."""
+    """A substitute is as wide as its character; control characters are not replaced."""
     table = glyphs.GlyphTable(encoding, on_console=env == CONSOLE)
     wrong = [
         letter
@@ -56,7 +56,7 @@ def test_substituted_glyph_keeps_width_and_is_encodable(encoding: str, env: dict
     [({"TERM": "linux"}, "latin-1"), ({"PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0"}, "ascii")],
 )
 def test_app_draws_on_limited_terminal(env: dict[str, str], encoding: str) -> None:
-    """With the mark and frames; nothing is lost, and nothing is there that it cannot show."""
+    """A terminal with few characters shows every part of the app, using only those characters."""
     with terminal(columns=120, lines=40, **env) as tty:
         tty.until(lambda text: "Path: " in text and "virtual CPU devices" in text)
         tty.until_drawn()

@@ -1,4 +1,4 @@
-"""The first screen, in depth: every size, and what it shows of progress."""
+"""Home at every size, and the progress that it shows."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ from tpustarter.tui.library.screen import LessonListScreen
 def test_keys_before_paths_load_still_act(
     keys: list[str], chosen: str | None, tmp_path: Path
 ) -> None:
-    """As soon as there is something to act on; what suits a machine is left to Home."""
+    """A key typed before the paths load acts once they are there."""
     followed: list[str | None] = []
 
     async def journey() -> None:
@@ -60,7 +60,7 @@ def test_keys_before_paths_load_still_act(
 
 
 def test_long_title_wraps_below(tmp_path: Path) -> None:
-    """Of a path, a stage and a lesson; nothing is cut, and the figures stay on their line."""
+    """Long titles of paths, stages and lessons wrap, and their figures stay on the first line."""
     long = "the end of a title that is long"
 
     async def journey() -> None:
@@ -84,7 +84,7 @@ def test_long_title_wraps_below(tmp_path: Path) -> None:
 
 
 def test_path_screen_can_be_left_without_choice(tmp_path: Path) -> None:
-    """`p` marks the path that is followed with a star; Esc goes back, Enter takes another."""
+    """`p` marks the present path with a star, Esc keeps it and Enter takes another."""
 
     async def journey() -> None:
         async with tutor(tmp_path) as pilot:
@@ -103,7 +103,7 @@ def test_path_screen_can_be_left_without_choice(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("keys", [("end",), ("pagedown", "pagedown"), ("down",) * 3, "jjj"])
 def test_text_below_last_row_is_reachable_by_key(keys: tuple[str, ...], tmp_path: Path) -> None:
-    """It cannot be chosen, so the row above it leads there."""
+    """The row above is selected, and the text below it scrolls into view."""
 
     async def journey() -> None:
         async with tutor(tmp_path, size=(60, 12)) as pilot:
@@ -114,7 +114,7 @@ def test_text_below_last_row_is_reachable_by_key(keys: tuple[str, ...], tmp_path
 
 
 def test_next_stages_are_open_on_high_screen(tmp_path: Path) -> None:
-    """On a high screen; a smaller one shows the stage one is in; what was folded stays so."""
+    """A high screen opens all next stages, a smaller one the current; folded ones stay folded."""
 
     async def journey() -> None:
         async with driven(staged(tmp_path), (80, 40)) as pilot:
@@ -133,7 +133,7 @@ def test_next_stages_are_open_on_high_screen(tmp_path: Path) -> None:
 
 
 def test_space_scrolls_details_that_do_not_fit(tmp_path: Path) -> None:
-    """The frame says so, and what fits is not moved; the path stays where it is."""
+    """Space scrolls details that do not fit, and the frame names the key."""
     lesson = "# Long\n\nFirst.\n\n" + "\n\n".join(f"## Section {n}" for n in range(30))
 
     async def journey() -> None:
@@ -158,7 +158,7 @@ def test_space_scrolls_details_that_do_not_fit(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("size", [(60, 15), (80, 24), (120, 35), (200, 50)])
 def test_progress_takes_single_line(tmp_path: Path, size: tuple[int, int]) -> None:
-    """The bar gives way to the words; the longest ones of the shipped paths stand on one line."""
+    """The progress of every shipped path fits one line; the bar shrinks first."""
 
     async def journey() -> None:
         for lesson in ("start/on-a-laptop", "jax/how-fast", "jax/jit-and-recompilation"):
@@ -173,7 +173,7 @@ def test_progress_takes_single_line(tmp_path: Path, size: tuple[int, int]) -> No
 
 @pytest.mark.parametrize(("generation", "chip"), [(None, "⠯⠽"), ("v5e", "⠿⠿")])
 def test_chips_of_machine_are_drawn(tmp_path: Path, generation: str | None, chip: str) -> None:
-    """Full where they are there, and hollow where virtual devices stand in for them."""
+    """Chips are drawn filled if they exist and hollow for virtual devices."""
 
     async def journey() -> None:
         app = staged(tmp_path)
@@ -191,7 +191,7 @@ def test_chips_of_machine_are_drawn(tmp_path: Path, generation: str | None, chip
 
 
 def test_completed_path_shows_open_exercises(tmp_path: Path) -> None:
-    """Their stage is open, and beside it stands what the lesson of the first one is about."""
+    """The stage of the open exercises is unfolded, with the first one's lesson beside it."""
 
     async def journey() -> None:
         async with driven(
@@ -212,7 +212,7 @@ def test_completed_path_shows_open_exercises(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("size", [(80, 24), (160, 44)])
 def test_open_items_are_below_next_lesson(size: tuple[int, int], tmp_path: Path) -> None:
-    """A lesson that was begun, and the next exercise of one that was done, which `e` marks."""
+    """Begun lessons and the next exercise of a done lesson are listed as left open."""
 
     async def journey() -> None:
         async with driven(TpustarterApp(checks=write_checks(tmp_path / "checks")), size) as pilot:
@@ -243,7 +243,7 @@ def test_open_items_are_below_next_lesson(size: tuple[int, int], tmp_path: Path)
 
 
 def test_typed_but_unrun_code_is_open_item(tmp_path: Path) -> None:
-    """A lesson of which nothing else is known: its list names it as begun, too."""
+    """A lesson with typed code that has not run is listed as begun."""
 
     async def journey() -> None:
         async with tutor(tmp_path) as pilot:
@@ -254,7 +254,7 @@ def test_typed_but_unrun_code_is_open_item(tmp_path: Path) -> None:
 
 
 def test_next_lesson_is_marked_after_lesson(tmp_path: Path) -> None:
-    """Wherever the mark was; where nothing was finished it stays there."""
+    """After a finished lesson the next one is marked; otherwise the mark stays."""
 
     async def journey() -> None:
         async with tutor(tmp_path) as pilot:
@@ -271,7 +271,7 @@ def test_next_lesson_is_marked_after_lesson(tmp_path: Path) -> None:
 
 
 def test_details_describe_marked_lesson(tmp_path: Path) -> None:
-    """It is the one that Enter opens, also below what is left open; else the next one."""
+    """The details are of the lesson that Enter opens, or of the next lesson on other rows."""
 
     async def journey() -> None:
         async with tutor(tmp_path, size=(160, 44)) as pilot:
@@ -291,7 +291,7 @@ def test_details_describe_marked_lesson(tmp_path: Path) -> None:
 def test_other_actions_are_below_path(
     columns: int, lines: int, shown: bool, tmp_path: Path
 ) -> None:
-    """Each with its key and what it is for; Enter does it."""
+    """Each other action has its key and purpose below the path, and Enter runs it."""
 
     async def journey() -> None:
         async with driven(
@@ -314,7 +314,7 @@ def test_other_actions_are_below_path(
 
 @pytest.mark.parametrize("done", [0, 3, 20])
 def test_other_actions_stay_visible_below_completed_lessons(tmp_path: Path, done: int) -> None:
-    """A stage that is open shows those around the next one; Enter on their number shows all."""
+    """An open stage shows the lessons around the next one, and Enter shows the others."""
 
     async def journey() -> None:
         path = next(one for one in read_paths() if one.id == "laptop")

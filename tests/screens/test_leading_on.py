@@ -1,4 +1,4 @@
-"""Details lead on: every lesson they name is one key away, and every page stands in them."""
+"""Details link to lessons, and contain the address of every page."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ SIZES = [(80, 24), (120, 35), (160, 44)]
 
 @pytest.mark.parametrize("size", SIZES)
 def test_check_names_page_of_its_claim(tmp_path: Path, size: tuple[int, int]) -> None:
-    """On one line of the whole screen, where it can be copied."""
+    """The page of a check has the address of its claim's source on one line."""
 
     async def journey() -> None:
         async with tutor(tmp_path, size=size) as pilot:
@@ -31,7 +31,7 @@ def test_check_names_page_of_its_claim(tmp_path: Path, size: tuple[int, int]) ->
 
 @pytest.mark.parametrize("size", SIZES)
 def test_lesson_of_setup_opens_with_single_key(tmp_path: Path, size: tuple[int, int]) -> None:
-    """From the list and from the plan."""
+    """`l` opens the lesson of a set-up from the list and from the plan."""
     machine, _ = lay_machine(tmp_path)
 
     async def journey() -> None:
@@ -51,7 +51,7 @@ def test_lesson_of_setup_opens_with_single_key(tmp_path: Path, size: tuple[int, 
 
 
 def test_program_too_big_leads_to_memory_lesson(tmp_path: Path, stub: Path) -> None:
-    """What fits does not."""
+    """A program that does not fit links to the memory lesson; one that fits does not."""
     file = tmp_path / "mine.py"
     file.write_text(FINE)
 
@@ -74,7 +74,7 @@ def test_program_too_big_leads_to_memory_lesson(tmp_path: Path, stub: Path) -> N
 
 
 def test_details_show_command_of_own_program(tmp_path: Path, stub: Path) -> None:
-    """As a shell takes it; a check has its lesson."""
+    """The details show the shell command of an own program, and the lesson of a check."""
     (tmp_path / "mine.py").write_text("def fine(x):\n    return x + 1\n")
 
     async def journey() -> None:

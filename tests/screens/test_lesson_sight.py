@@ -1,4 +1,4 @@
-"""What stands in sight together in a lesson: a task, and the figure that it speaks of."""
+"""What a lesson shows together: an open task with its figure, a wrong answer's difference."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ print("one\\nthree\\nfour")
 def test_key_to_open_item_shows_its_figure(
     task: str, kind: type[BlockView | QuestionView], rows: int, *, is_seen: bool, tmp_path: Path
 ) -> None:
-    """Also from below; of a figure that leaves no room for the task nothing is kept in sight."""
+    """Jumping to a task also shows its figure, unless both do not fit."""
     text = "Some text.\n\n" * 20
     figure = FIGURE.format("\n".join(f"row {number}" for number in range(rows)))
     lesson = f"# Full\n\n{text}{figure}{task}\n{text * 2}"
@@ -80,7 +80,7 @@ def test_key_to_open_item_shows_its_figure(
 def test_wrong_answer_shows_only_first_differing_line(
     tmp_path: Path,
 ) -> None:
-    """All that is to be printed would be the answer to some tasks; that is one key away."""
+    """Only the first differing line is shown; `o` shows the answer."""
 
     async def journey() -> None:
         lesson = f"# Full\n\n{TASK}"

@@ -1,4 +1,4 @@
-"""Set-up of the machine in the app: the plan, the values, what root is asked for, the way back."""
+"""Set-up of the machine in the app: plan, values, root steps and undo."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ MOUNT = {"id": "mount", "look": {"lines": "~/.mounts", "text": "{bucket} {mode}"
 
 
 async def open_plan(pilot: Pilot[None], lessons: Path) -> str:
-    """Open the plan of `tuning` that these lessons declare."""
+    """Open the plan of `tuning` that these lessons contain."""
     app: Any = pilot.app
     app.lessons = lessons
     app.go.open_setup("tuning")
@@ -44,12 +44,12 @@ async def open_plan(pilot: Pilot[None], lessons: Path) -> str:
 
 
 def flat(seen: str) -> str:
-    """Return what is on the screen with every gap as one blank."""
+    """Return the screen's text with all whitespace and frames collapsed to single spaces."""
     return re.sub(r"[\s│]+", " ", seen)
 
 
 def in_window(app: Any) -> str:
-    """Return the text of the window in front as one line; a long path is broken anywhere."""
+    """Return the text of the front window as one line; long paths break anywhere."""
     x, y, width, height = app.screen.query_one(DialogFrame).region
     lines = on_screen(app).split("\n")[y : y + height]
     return "".join(line[x : x + width].strip(" │") for line in lines)
@@ -70,7 +70,7 @@ def journey_over(
 def test_plan_runs_rootless_steps_after_y(
     tmp_path: Path,
 ) -> None:
-    """Nothing is changed before `y`; afterwards what was done can be put back, after asking."""
+    """Nothing changes before `y`; afterwards each step can be undone after a question."""
     here = machine(tmp_path)
     yours = {"id": "yours", "where": "on your computer", "command": ["tpustarter", "tpu"]}
     app, lessons = journey_over(tmp_path, here, MINE, AFTER, yours)
@@ -113,7 +113,7 @@ def test_plan_runs_rootless_steps_after_y(
 
 
 def test_nothing_runs_as_root_without_yes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Its exact command is shown; Enter and Esc are no yes, and `n` leaves it out."""
+    """A root step shows its command and needs `y`; `n` skips it, Enter and Esc do nothing."""
     here = as_user(tmp_path, monkeypatch)
     app, lessons = journey_over(tmp_path, here, ROOT, MINE)
     roots, mine = home_file(here, "roots"), home_file(here, ".mine")
@@ -153,7 +153,7 @@ def test_nothing_runs_as_root_without_yes(tmp_path: Path, monkeypatch: pytest.Mo
 def test_step_needing_sudo_password_shows_its_command(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The step is blocked, and the details have the command for a terminal."""
+    """A step that needs a password is blocked, and its details show the command."""
     here = as_user(tmp_path, monkeypatch)
     (here.root / "refuses").touch()
     app, lessons = journey_over(tmp_path, here, ROOT)
@@ -171,7 +171,7 @@ def test_step_needing_sudo_password_shows_its_command(
 
 
 def test_single_step_runs_after_those_before(tmp_path: Path) -> None:
-    """It is offered only then, and leaves the others as they are."""
+    """`o` is offered only once all steps before are done, and runs no other step."""
     here = machine(tmp_path)
     other = {"id": "other", "look": {"folder": "~/other"}}
     app, lessons = journey_over(tmp_path, here, MINE, AFTER, other)
@@ -195,7 +195,7 @@ def test_single_step_runs_after_those_before(tmp_path: Path) -> None:
 
 
 def test_form_checks_and_keeps_values(tmp_path: Path) -> None:
-    """A run leads to the form; what does not fit says so, and the plan shows what was typed."""
+    """A run with missing values opens the form; invalid ones are refused, valid ones kept."""
     here = machine(tmp_path)
     app, lessons = journey_over(tmp_path, here, MOUNT, header={"values": VALUES})
 
@@ -231,7 +231,7 @@ def test_form_checks_and_keeps_values(tmp_path: Path) -> None:
 
 
 def test_failed_step_stops_no_other(tmp_path: Path) -> None:
-    """Its last lines and its log are shown; `f` explains it."""
+    """The failed step shows its last lines and log, and the others still run."""
     here = with_apt(tmp_path, "bash")
     (here.root / "fails").touch()
     app, lessons = journey_over(tmp_path, here, {"id": "tmux", "look": {"package": "tmux"}}, MINE)
@@ -252,7 +252,7 @@ def test_failed_step_stops_no_other(tmp_path: Path) -> None:
 
 
 def test_running_step_is_live_and_key_stops(tmp_path: Path) -> None:
-    """What it prints is on the screen, and afterwards the step is left."""
+    """The output of the running step is shown, and `x` stops it; the step can be run again."""
     here = machine(tmp_path)
     script = 'echo "it runs $((6 * 7))"; sleep 60'
     slow = {"id": "slow", "look": "proof", "command": ["sh", "-c", script]}
@@ -272,7 +272,7 @@ def test_running_step_is_live_and_key_stops(tmp_path: Path) -> None:
 
 
 def test_list_groups_setups_of_this_machine(tmp_path: Path) -> None:
-    """With how many steps are left, and why nothing can be done; Enter leads to the plan."""
+    """Each set-up has its number of open steps or what blocks it; Enter opens its plan."""
     here = machine(tmp_path)
     app, lessons = journey_over(tmp_path, here, MINE, AFTER)
 
@@ -299,7 +299,7 @@ def test_list_groups_setups_of_this_machine(tmp_path: Path) -> None:
 
 
 def test_row_of_list_has_no_address() -> None:
-    """The details have it whole."""
+    """The row leaves the address out of the reason."""
     why = "apt does not know this package yet; this page says more: https://example.com/a/b"
 
     assert (
@@ -308,7 +308,7 @@ def test_row_of_list_has_no_address() -> None:
 
 
 def test_lesson_and_setup_lead_to_each_other(tmp_path: Path) -> None:
-    """It says so below its opening; so does the palette, which knows the keys of the plan."""
+    """The lesson names the key of its set-up, and the set-up has a key back to the lesson."""
     here = machine(tmp_path)
     app, lessons = journey_over(tmp_path, here, MINE)
 
@@ -338,7 +338,7 @@ def test_lesson_and_setup_lead_to_each_other(tmp_path: Path) -> None:
 def test_every_screen_fits(
     size: tuple[int, int], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Plan, form, question and help: nothing is cut, and few keys are named on a narrow one."""
+    """The plan, form, question and help fit every size, with few keys on a narrow one."""
     monkeypatch.setenv("NO_COLOR", "1")
     here = as_user(tmp_path, monkeypatch)
     steps = (MINE, ROOT, AFTER, MOUNT)

@@ -1,4 +1,4 @@
-"""The line of the learner's own code that a verdict is about is named, and marked in the code."""
+"""The line of the learner's code that a verdict is about: named and marked."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tests.tui.test_exercise import LESSON, learner_file, lessons_with_exercise
 
 
 def _marked(pilot: Pilot[None], attribute: str = "underline") -> str:
-    """Return what is painted as a marked line is."""
+    """Return the text painted as marked lines."""
     return "".join(
         segment.text
         for strip in pilot.app.screen._compositor.render_strips()
@@ -25,7 +25,7 @@ def _bold(pilot: Pilot[None]) -> str:
 
 
 def test_failed_line_is_marked_until_changed(tmp_path: Path) -> None:
-    """Where the file is shown and while it is typed into; the line has its number in the file."""
+    """The failed line is marked in the file and in the editor, with its line number."""
 
     async def journey() -> None:
         async with tutor(tmp_path, lessons={"asks": LESSON}, size=(80, 40)) as pilot:
@@ -46,7 +46,7 @@ def test_failed_line_is_marked_until_changed(tmp_path: Path) -> None:
 
 
 def test_wrong_answer_marks_its_changed_line(tmp_path: Path) -> None:
-    """And of a right one none."""
+    """The changed line of a wrong answer is marked; a right answer has no mark."""
 
     async def journey() -> None:
         async with tutor(tmp_path, lessons={"asks": LESSON}, size=(80, 40)) as pilot:
@@ -64,7 +64,7 @@ def test_wrong_answer_marks_its_changed_line(tmp_path: Path) -> None:
 
 
 def test_solution_has_changed_lines_in_bold(tmp_path: Path) -> None:
-    """The rest of it is what the exercise began with."""
+    """Changed lines of the solution are bold."""
 
     async def journey() -> None:
         async with tutor(tmp_path, lessons={"asks": LESSON}, size=(80, 40)) as pilot:
@@ -80,7 +80,7 @@ def test_solution_has_changed_lines_in_bold(tmp_path: Path) -> None:
 def test_raising_line_of_block_stays_marked(
     tmp_path: Path,
 ) -> None:
-    """However long the line is."""
+    """The line that raised is marked, even if it wraps."""
     code = "first = 1\nsecond = first + first + first + first + first + first + (first / 0) + first"
     text = f"# T\n\n```python run id=one\n{code}\n```\n"
 

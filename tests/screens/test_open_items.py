@@ -1,4 +1,4 @@
-"""What a lesson shows of what runs, what was stopped, what broke, and what is still open."""
+"""States of blocks in a lesson: running, stopped, failed and still open."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ TALL = HANGS.replace("import os, time\n", "import os, time\n" + "x = 1\n" * 40)
 
 
 def on_one_line(text: str) -> str:
-    """Return what is on the screen in one line, without frames and marks."""
+    """Return the screen's text as one line, without frames and scroll bars."""
     for character in "│┃─━╭╮╰╯┏┓┗┛█↳":
         text = text.replace(character, " ")
     return " ".join(text.split())
@@ -54,7 +54,7 @@ def named(pilot: Pilot[None]) -> str:
 
 
 def test_unchanged_task_waits_for_change(tmp_path: Path) -> None:
-    """It can't run as it stands; the end counts it."""
+    """An unchanged task does not run, and the end of the lesson counts it as open."""
 
     async def journey() -> None:
         async with tutor(tmp_path, lessons={"hello": HELLO + TASK}, size=(80, 60)) as pilot:
@@ -70,7 +70,7 @@ def test_unchanged_task_waits_for_change(tmp_path: Path) -> None:
 
 
 def test_task_shows_its_last_result_after_restart(tmp_path: Path) -> None:
-    """As long as it is what was typed then; what is typed anew has not run yet."""
+    """A task shows its last result after a restart while its code is unchanged."""
     lessons = {"hello": HELLO + TASK}
 
     async def journey() -> None:
@@ -86,7 +86,7 @@ def test_task_shows_its_last_result_after_restart(tmp_path: Path) -> None:
 
 
 def test_changed_code_shows_last_result_after_restart(tmp_path: Path) -> None:
-    """Where it broke, or printed something else; the lesson's own code did not run by that."""
+    """Changed code keeps its own last result; the lesson's code is not marked as run."""
 
     async def journey() -> None:
         async with tutor(tmp_path, size=(80, 60)) as pilot:
@@ -106,7 +106,7 @@ def test_changed_code_shows_last_result_after_restart(tmp_path: Path) -> None:
 
 
 def test_passed_block_with_changed_code_counts(tmp_path: Path) -> None:
-    """On Home, at its end and at the next start, also where the lesson's own code never ran."""
+    """A pass of changed code counts at the end, on Home and after a restart."""
 
     async def journey() -> None:
         async with tutor(tmp_path, size=(80, 60)) as pilot:
@@ -125,7 +125,7 @@ def test_passed_block_with_changed_code_counts(tmp_path: Path) -> None:
 
 
 def test_wrong_task_offers_edit_and_answer(tmp_path: Path) -> None:
-    """Before the ways on; where the answer is stands there until it is open or has to run again."""
+    """A wrong task offers to edit and names the place of the answer until it is open."""
     lessons = {"hello": f"# Hello\n\n{LONG}\n{ANSWERED}\n{LONG}"}
 
     async def journey() -> None:
@@ -147,7 +147,7 @@ def test_wrong_task_offers_edit_and_answer(tmp_path: Path) -> None:
 
 
 def test_place_of_answer_is_below_task_output(tmp_path: Path) -> None:
-    """It parts no error from its place, and what was expected stands above both."""
+    """The note on the answer is below the error or the expected and printed output."""
 
     async def journey() -> None:
         async with tutor(tmp_path, lessons={"turn": f"# Turn\n{ANSWERED}"}) as pilot:
@@ -167,7 +167,7 @@ def test_place_of_answer_is_below_task_output(tmp_path: Path) -> None:
 
 
 def test_keys_at_lesson_end_reach_last_block(tmp_path: Path) -> None:
-    """Opened again where no block is in sight: e edits the last one, u goes to what was edited."""
+    """At the end of a reopened lesson `e` edits the last block, and `u` undoes its edit."""
     lessons = {"hello": f"{HELLO}\n{LONG}\n"}
 
     async def journey() -> None:
@@ -186,7 +186,7 @@ def test_keys_at_lesson_end_reach_last_block(tmp_path: Path) -> None:
 
 
 def test_running_block_is_named_everywhere_and_stop_works(tmp_path: Path) -> None:
-    """Also where the block is taller than the screen; typing, Ctrl+C is named."""
+    """A running block is named wherever the page is, with the key that stops it."""
 
     async def journey() -> None:
         async with tutor(tmp_path, lessons={"tall": TALL}) as pilot:
@@ -214,7 +214,7 @@ def test_running_block_is_named_everywhere_and_stop_works(tmp_path: Path) -> Non
 
 
 def test_enter_leaves_unfilled_gap(tmp_path: Path) -> None:
-    """Twice Enter, once to open it and once more, loses nothing; a letter fills it."""
+    """Enter again leaves a gap unchanged; a letter replaces it."""
 
     async def journey() -> None:
         async with tutor(tmp_path, lessons={"gap": f"# Gap\n{TASK}"}) as pilot:
@@ -227,7 +227,7 @@ def test_enter_leaves_unfilled_gap(tmp_path: Path) -> None:
 
 
 def test_answers_are_kept_when_lesson_reopens(tmp_path: Path) -> None:
-    """Each answer that was given, with its reason, and that it was right."""
+    """Answers with their reasons are shown again when the lesson reopens."""
 
     async def journey() -> None:
         async with tutor(tmp_path, lessons={"asks": f"# Asks\n{QUIZ}"}) as pilot:
@@ -245,7 +245,7 @@ def test_answers_are_kept_when_lesson_reopens(tmp_path: Path) -> None:
 
 
 def test_enter_reads_past_gap_left_open(tmp_path: Path) -> None:
-    """Who does not know the answer yet is not led into the same gap again; `e` leads there."""
+    """After a gap was left open, Enter reads on and `e` opens the gap again."""
 
     async def journey() -> None:
         async with tutor(tmp_path, lessons={"gap": f"# Gap\n{TASK}\n{LONG}\n"}) as pilot:
@@ -260,7 +260,7 @@ def test_enter_reads_past_gap_left_open(tmp_path: Path) -> None:
 
 
 def test_j_jumps_to_next_open_item(tmp_path: Path) -> None:
-    """A block, a question, a task; at the end to the first that is open, then to the end."""
+    """`j` goes to the next open block, question or task; at the end to the first one."""
     text = HELLO.replace("```python run id=again", f"{LONG}\n\n```python run id=again")
 
     async def journey() -> None:
@@ -282,7 +282,7 @@ def test_j_jumps_to_next_open_item(tmp_path: Path) -> None:
 
 
 def test_error_stays_in_sight_during_fix(tmp_path: Path) -> None:
-    """Until the next run; an error of syntax is told in the same form as any other."""
+    """The error stays in sight until the next run, syntax errors included."""
     code = "\n".join(f"x{number} = {number}" for number in range(14))
     text = f"# T\n\n```python run id=one\n{code}\n```\n\n{LONG}\n"
 
@@ -303,7 +303,7 @@ def test_error_stays_in_sight_during_fix(tmp_path: Path) -> None:
 
 
 def test_long_line_wraps_while_typing(tmp_path: Path) -> None:
-    """It goes on below, as it does where it is read."""
+    """A long line wraps in the editor as it does in the page."""
     text = '# T\n\n```python run id=one\nname = "first"\n```\n'
 
     async def journey() -> None:
@@ -318,7 +318,7 @@ def test_long_line_wraps_while_typing(tmp_path: Path) -> None:
 
 
 def test_keys_before_page_loads_act_at_bookmark(tmp_path: Path) -> None:
-    """They wait for the place where the lesson was left."""
+    """Keys typed while the page loads act at the bookmark."""
     text = HELLO.replace("```python run id=again", f"{LONG}\n\n```python run id=again")
 
     async def journey() -> None:
@@ -333,7 +333,7 @@ def test_keys_before_page_loads_act_at_bookmark(tmp_path: Path) -> None:
 
 
 def test_visit_from_search_keeps_bookmark(tmp_path: Path) -> None:
-    """Reading on from there, or working there, moves it."""
+    """A visit keeps the bookmark, and reading or working there moves it."""
     text = "# T\n\n" + "\n\n".join(f"## Part {n}\n\n{LONG}" for n in range(5)) + "\n"
 
     async def journey() -> None:
@@ -352,7 +352,7 @@ def test_visit_from_search_keeps_bookmark(tmp_path: Path) -> None:
 
 
 def test_unfilled_gap_never_runs(tmp_path: Path) -> None:
-    """Neither `r` nor `a` nor Ctrl+R runs a gap; filled, it runs what is missing above it."""
+    """A gap is never run by `r`, `a` or Ctrl+R; once filled, missing blocks above run first."""
 
     async def journey() -> None:
         async with tutor(tmp_path, lessons={"gap": HELLO + TASK}, size=(80, 60)) as pilot:
@@ -371,7 +371,7 @@ def test_unfilled_gap_never_runs(tmp_path: Path) -> None:
 
 
 def test_key_line_omits_keys_of_completed_items(tmp_path: Path) -> None:
-    """Digits while a question waits, `j` while anything is open; both still act after that."""
+    """Keys for answers and open items are named only while there are any."""
 
     async def journey() -> None:
         async with tutor(tmp_path, lessons={"asks": f"# Asks\n{QUIZ}\n{LONG}"}) as pilot:
@@ -388,7 +388,7 @@ def test_key_line_omits_keys_of_completed_items(tmp_path: Path) -> None:
 
 
 def test_end_process_key_displaces_no_other_key(tmp_path: Path) -> None:
-    """At 80 columns the way into the code is named before and after a block ran."""
+    """At 80 columns the key `t` does not push out `e`."""
 
     async def journey() -> None:
         async with tutor(tmp_path) as pilot:
@@ -402,7 +402,7 @@ def test_end_process_key_displaces_no_other_key(tmp_path: Path) -> None:
 
 
 def test_enter_at_end_goes_to_open_item(tmp_path: Path) -> None:
-    """One key never leads past a block that has not run; once all is done it leads on."""
+    """At the end, Enter goes to the first block that has not run, and else to the next lesson."""
     long = HELLO + "\n" + "\n\n".join(f"Line {number}." for number in range(40)) + "\n"
 
     async def journey() -> None:
@@ -420,7 +420,7 @@ def test_enter_at_end_goes_to_open_item(tmp_path: Path) -> None:
 
 
 def test_enter_stops_at_question_once(tmp_path: Path) -> None:
-    """Also where the block below it is next; the second Enter reads on, and runs that block."""
+    """Enter stops once at an unanswered question, and then reads on."""
     asks = f"# Asks\n\n{LONG}\n{QUIZ}\n\n```python run id=below\nprint('ran', 7)\n```\n\n{LONG}\n"
 
     async def journey() -> None:
@@ -441,7 +441,7 @@ def test_enter_stops_at_question_once(tmp_path: Path) -> None:
 
 
 def test_state_of_tall_block_is_on_key_line(tmp_path: Path) -> None:
-    """At the right of the key line, as long as the line that says it is out of sight."""
+    """The state of a block taller than the screen is on the key line."""
     tall = fence("\n".join(f"x = {n}" for n in range(60)) + "\nprint(x)", "59")
 
     async def journey() -> None:
@@ -459,7 +459,7 @@ def test_state_of_tall_block_is_on_key_line(tmp_path: Path) -> None:
 
 
 def test_keys_are_ordered_by_usefulness(tmp_path: Path) -> None:
-    """An edit that passed is not to be undone first; at the end one key leaves what is open."""
+    """Useful keys come first: undoing a passed edit comes late."""
     lessons = {"hello": f"# Hello\n{TASK}{QUIZ}\n{LONG}\n", "next": "# Next one\n"}
 
     async def journey() -> None:
@@ -480,7 +480,7 @@ def test_keys_are_ordered_by_usefulness(tmp_path: Path) -> None:
 
 
 def test_enter_shows_whole_block_before_running(tmp_path: Path) -> None:
-    """One that is taller than the screen, too."""
+    """Enter shows all lines of a tall block before it runs it."""
     tall = fence("\n".join(f"x = {n}" for n in range(45)) + "\nprint('ran', x)", "ran 44")
 
     async def journey() -> None:
@@ -500,7 +500,7 @@ def test_enter_shows_whole_block_before_running(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("height", "following"), [(24, "b0"), (60, "b1")])
 def test_keys_after_run_act_on_visible_block(height: int, following: str, tmp_path: Path) -> None:
-    """The one below is marked once its code is in sight; until then it is the one that ran."""
+    """Keys act on the block that ran until the code of the next one is in sight."""
     text = "\n\n".join(fence(f"print({n})\n" + "x = 1\n" * 6, f"{n}") for n in range(3))
     for number in range(3):
         text = text.replace("id=one", f"id=b{number}", 1).replace("of=one", f"of=b{number}", 1)

@@ -1,4 +1,4 @@
-"""A block that the learner has changed counts where the lesson's lines are all still printed."""
+"""Changed blocks: they count while all of the lesson's lines are printed."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def words(text: str) -> str:
 
 
 def test_change_that_prints_more_counts(tmp_path: Path) -> None:
-    """At once, in what is remembered, and at the next start."""
+    """A change that prints more lines counts, now and after a restart."""
 
     async def journey() -> None:
         async with tutor(tmp_path, size=(100, 40), lessons={"own": LESSON}) as pilot:
@@ -43,7 +43,7 @@ def test_change_that_prints_more_counts(tmp_path: Path) -> None:
 
 
 def test_change_missing_expected_line_does_not_count(tmp_path: Path) -> None:
-    """It does not count, here and at the next start; the lesson's code does."""
+    """Changed code that lacks an expected line does not count, now and after a restart."""
     missing = "It does not count yet, because the lesson's line total 5 is missing."
 
     async def journey() -> None:
@@ -65,7 +65,7 @@ def test_change_missing_expected_line_does_not_count(tmp_path: Path) -> None:
 
 
 def test_change_after_pass_keeps_lesson_done(tmp_path: Path) -> None:
-    """It is an experiment: nothing is asked of it, and the lesson stays done."""
+    """After a pass, changed code may print anything, and the lesson stays done."""
 
     async def journey() -> None:
         async with tutor(tmp_path, size=(100, 40), lessons={"own": LESSON}) as pilot:

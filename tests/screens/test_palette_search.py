@@ -1,4 +1,4 @@
-"""The palette, in depth: what it finds, in which order, and how much fits."""
+"""The palette: what it finds, in which order, and how much fits."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tpustarter.tui.library.screen import LessonListScreen
 
 @pytest.mark.parametrize("width", [60, 80, 120])
 def test_palette_shows_command_only_where_there_is_room(width: int, tmp_path: Path) -> None:
-    """Elsewhere the action has the line for itself, and none goes on below for its command."""
+    """On a narrow screen the palette leaves out the commands."""
 
     async def journey() -> None:
         async with tutor(tmp_path, size=(width, 40)) as pilot:
@@ -32,7 +32,7 @@ def test_palette_shows_command_only_where_there_is_room(width: int, tmp_path: Pa
 
 
 def test_palette_matches_words_not_scattered_letters(tmp_path: Path) -> None:
-    """`theme` is chosen for colours; its letters are in the check that takes minutes, too."""
+    """The palette matches parts of words, not letters spread over a title."""
 
     async def journey() -> None:
         async with tutor(tmp_path, size=(80, 40)) as pilot:
@@ -49,7 +49,7 @@ def test_palette_matches_words_not_scattered_letters(tmp_path: Path) -> None:
 
 
 def test_palette_finds_lessons_and_fits_its_list(tmp_path: Path) -> None:
-    """By their titles, from three letters on, below the actions."""
+    """From three letters on, the palette lists lessons by title, in a list of their height."""
 
     async def journey() -> None:
         async with tutor(tmp_path, size=(80, 40)) as pilot:
@@ -67,7 +67,7 @@ def test_palette_finds_lessons_and_fits_its_list(tmp_path: Path) -> None:
 
 
 def test_palette_searches_lessons_without_matching_action(tmp_path: Path) -> None:
-    """Who types a word that is no action is led to what there is to read."""
+    """A word that matches no action can be searched for in the lessons."""
 
     async def journey() -> None:
         async with tutor(tmp_path, size=(80, 40)) as pilot:
@@ -83,7 +83,7 @@ def test_palette_searches_lessons_without_matching_action(tmp_path: Path) -> Non
 
 
 def test_palette_counts_titles_left_out(tmp_path: Path) -> None:
-    """Five of them stand there, and one could think that there are no more."""
+    """The palette shows five titles and counts the others."""
 
     async def journey() -> None:
         lessons = dict.fromkeys([f"shard{number}" for number in range(8)], HELLO)
@@ -97,7 +97,7 @@ def test_palette_counts_titles_left_out(tmp_path: Path) -> None:
 
 @pytest.mark.usefixtures("long_command")
 def test_help_and_palette_shorten_commands_and_explain_once(tmp_path: Path) -> None:
-    """The common beginning of several commands hides nothing that differs."""
+    """Commands are shortened and the launcher explained once; differences are kept."""
 
     async def journey() -> None:
         async with tutor(tmp_path) as pilot:
@@ -117,7 +117,7 @@ def test_help_and_palette_shorten_commands_and_explain_once(tmp_path: Path) -> N
 
 @pytest.mark.usefixtures("long_command")
 def test_later_help_omits_launch_hint(tmp_path: Path) -> None:
-    """The first screen has said how a command is typed."""
+    """Only the first screen's help says how to type a command."""
 
     async def journey() -> None:
         async with tutor(tmp_path) as pilot:
@@ -127,7 +127,7 @@ def test_later_help_omits_launch_hint(tmp_path: Path) -> None:
 
 
 def test_which_finds_library_first(tmp_path: Path) -> None:
-    """As the option of the command line is called."""
+    """`which` finds the choice of a library first."""
 
     async def journey() -> None:
         async with tutor(tmp_path) as pilot:
@@ -141,7 +141,7 @@ def test_which_finds_library_first(tmp_path: Path) -> None:
 
 
 def test_installed_program_needs_no_launch_hint(tmp_path: Path) -> None:
-    """The list of actions has that line for itself."""
+    """If the program is installed, help and palette have no line on how to launch it."""
 
     async def journey() -> None:
         async with tutor(tmp_path) as pilot:
@@ -155,7 +155,7 @@ def test_installed_program_needs_no_launch_hint(tmp_path: Path) -> None:
 
 @pytest.mark.usefixtures("long_command")
 def test_palette_shows_command_of_each_action(tmp_path: Path) -> None:
-    """At 80 columns, each in one line; settings have none, for no command keeps them."""
+    """At 80 columns each action has its command on one line; settings have none."""
 
     async def journey() -> None:
         async with tutor(tmp_path, size=(80, 100)) as pilot:

@@ -1,4 +1,4 @@
-"""After a restart a block shows what it printed the last time."""
+"""Output of earlier sessions, shown again after a restart."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from tests.support.tutor import press, run, tutor
 
 
 def test_old_output_is_dimmed_after_restart(tmp_path: Path) -> None:
-    """As what was printed then, dimmed; it goes when the block runs, and is told of other code."""
+    """Old output is dimmed after a restart, marked if of other code, and gone after a run."""
 
     async def journey() -> None:
         async with tutor(tmp_path, size=(80, 40), lessons={"own": LESSON}) as pilot:
@@ -32,7 +32,7 @@ def test_old_output_is_dimmed_after_restart(tmp_path: Path) -> None:
 
 
 def test_output_of_other_code_is_hidden(tmp_path: Path) -> None:
-    """What was typed ran last, and its output is shown with it alone; a traceback, too."""
+    """Output or a traceback of edited code is shown only together with that code."""
 
     async def journey() -> None:
         async with tutor(tmp_path, size=(80, 40), lessons={"own": LESSON}) as pilot:
@@ -68,7 +68,7 @@ print(40 + 2)
 
 
 def test_output_of_unchanged_task_is_hidden(tmp_path: Path) -> None:
-    """It was solved, and then run as the lesson has it."""
+    """Output of the unchanged task is hidden after it was solved and reset."""
 
     async def journey() -> None:
         async with tutor(tmp_path, size=(80, 40), lessons={"own": TASK}) as pilot:

@@ -1,4 +1,4 @@
-"""Rehearsal in the app, in depth: sizes, messages, what is stored, and machines of every kind."""
+"""Rehearsal in the app: sizes, messages, stored answers and kinds of machines."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tpustarter.tui.rehearse.rehearsal_screen import RehearsalScreen
 
 
 def test_generations_are_compared_side_by_side(tmp_path: Path, stub: Path) -> None:
-    """One key shows every TPU's memory for the marked program, and the same key the answer."""
+    """`c` compares the memory of all TPUs for the marked program, and returns to the answer."""
 
     async def journey() -> None:
         async with rehearsing(tmp_path, stub, "compiles", size=(120, 30)) as pilot:
@@ -39,7 +39,7 @@ def test_generations_are_compared_side_by_side(tmp_path: Path, stub: Path) -> No
 
 
 def test_high_terminal_shows_generations_below_answer(tmp_path: Path, stub: Path) -> None:
-    """No key is needed for them; on a lower terminal there is one."""
+    """A high terminal shows all generations below the answer; a lower one has a key for it."""
 
     async def journey() -> None:
         async with rehearsing(tmp_path, stub, "compiles", size=(120, 40)) as pilot:
@@ -55,7 +55,7 @@ def test_high_terminal_shows_generations_below_answer(tmp_path: Path, stub: Path
 
 @pytest.mark.parametrize("width", [149, 150])
 def test_wide_terminal_shows_answer_beside_table(tmp_path: Path, stub: Path, width: int) -> None:
-    """Below that it stands under the table."""
+    """The answer is beside the table from 150 columns on, and below it otherwise."""
 
     async def journey() -> None:
         async with rehearsing(tmp_path, stub, "compiles", size=(width, 40)) as pilot:
@@ -69,7 +69,7 @@ def test_wide_terminal_shows_answer_beside_table(tmp_path: Path, stub: Path, wid
 
 
 def test_compiler_message_is_plain_text(tmp_path: Path, stub: Path) -> None:
-    """Markup and escape codes in a reason are shown as they are, in the answer and in full."""
+    """Markup and escape codes in the compiler's message are shown as text."""
 
     async def journey() -> None:
         async with rehearsing(tmp_path, stub, "is_refused") as pilot:
@@ -91,7 +91,7 @@ def test_compiler_message_is_plain_text(tmp_path: Path, stub: Path) -> None:
 
 
 def test_unreached_program_waits_then_is_not_compiled(tmp_path: Path, stub: Path) -> None:
-    """A check whose turn did not come: `wait`, then `-`."""
+    """A check not reached yet shows `wait`, and after the stop `-`."""
 
     async def journey() -> None:
         async with rehearsing(tmp_path, stub, "hangs", "is_refused") as pilot:
@@ -113,7 +113,7 @@ def test_unreached_program_waits_then_is_not_compiled(tmp_path: Path, stub: Path
 
 
 def test_program_for_other_size_gives_skip_reason(tmp_path: Path, stub: Path) -> None:
-    """`skip` in the table, and the reason below it, in the comparison too."""
+    """A program for another size has `skip` in the table and the reason below."""
 
     async def journey() -> None:
         async with rehearsing(tmp_path, stub, "by_size") as pilot:
@@ -136,7 +136,7 @@ def test_program_for_other_size_gives_skip_reason(tmp_path: Path, stub: Path) ->
 
 
 def test_quit_during_compilation_leaves_no_process(tmp_path: Path, stub: Path) -> None:
-    """`q` ends the compiler with the app."""
+    """`q` ends the compiler together with the app."""
 
     async def journey() -> None:
         async with rehearsing(tmp_path, stub, "hangs") as pilot:
@@ -150,7 +150,7 @@ def test_quit_during_compilation_leaves_no_process(tmp_path: Path, stub: Path) -
 
 
 def test_second_run_uses_stored_answers(tmp_path: Path, stub: Path) -> None:
-    """`r` goes through it again, and says that nothing was compiled for it."""
+    """A second run takes stored answers and says that nothing was compiled."""
 
     async def journey() -> None:
         async with rehearsing(tmp_path, stub, "compiles") as pilot:
@@ -166,7 +166,7 @@ def test_second_run_uses_stored_answers(tmp_path: Path, stub: Path) -> None:
 
 
 def test_selection_is_kept_while_app_runs(tmp_path: Path, stub: Path) -> None:
-    """Back to Home and in again: the same TPUs, the same program."""
+    """The chosen TPUs and programs are kept when the screen is left and reopened."""
 
     async def journey() -> None:
         async with rehearsing(tmp_path, stub, "compiles", "is_refused") as pilot:
@@ -182,7 +182,7 @@ def test_selection_is_kept_while_app_runs(tmp_path: Path, stub: Path) -> None:
 
 
 def test_deleted_compiler_is_reported_once_used(tmp_path: Path) -> None:
-    """The environment may be deleted while the choice is on the screen."""
+    """A compiler deleted after the choice is reported at the start, with its set-up."""
 
     async def journey() -> None:
         async with rehearsing(tmp_path, None, "compiles") as pilot:
@@ -201,7 +201,7 @@ def test_deleted_compiler_is_reported_once_used(tmp_path: Path) -> None:
 
 
 def test_machine_with_tpu_asks_first(tmp_path: Path, stub: Path) -> None:
-    """`n` compiles nothing and goes back, `y` goes on."""
+    """With TPU chips a question comes first: `n` goes back, and `y` compiles."""
 
     async def journey() -> None:
         async with rehearsing(tmp_path, stub, "compiles", generation="v5e") as pilot:
@@ -216,7 +216,7 @@ def test_machine_with_tpu_asks_first(tmp_path: Path, stub: Path) -> None:
 
 
 def test_tpu_with_too_few_devices_is_skipped(tmp_path: Path, stub: Path) -> None:
-    """`skip` in the table, and why below it."""
+    """A TPU with too few devices has `skip` in the table and the reason below."""
 
     async def journey() -> None:
         async with rehearsing(tmp_path, stub, "needs_many", "compiles") as pilot:
@@ -231,7 +231,7 @@ def test_tpu_with_too_few_devices_is_skipped(tmp_path: Path, stub: Path) -> None
 def test_colours_are_not_needed(
     tmp_path: Path, stub: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """With NO_COLOR the marked cell is reversed, and it alone."""
+    """With NO_COLOR only the marked cell is reversed."""
     monkeypatch.setenv("NO_COLOR", "1")
 
     async def journey() -> None:

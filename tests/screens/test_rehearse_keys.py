@@ -1,4 +1,4 @@
-"""Rehearsal in the app: a mistake in what is typed, early keys, and the table after its details."""
+"""Rehearsal in the app: typing mistakes, early keys, and the table below its details."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def plain(seen: str) -> str:
 
 @pytest.mark.parametrize("kind", ["function", "script"])
 def test_syntax_error_is_shown_beside_file_input(tmp_path: Path, stub: Path, kind: str) -> None:
-    """With line and column; the line stays open until the file is Python."""
+    """The error has line and column, and the input stays open until the file parses."""
     file = tmp_path / "mine.py"
     file.write_text("import jax\n\nbroken = jax.jit(\n")
 
@@ -41,7 +41,7 @@ def test_syntax_error_is_shown_beside_file_input(tmp_path: Path, stub: Path, kin
 
 
 def test_table_is_whole_after_results_behind_details(tmp_path: Path, stub: Path) -> None:
-    """It has no width while the details have the whole screen."""
+    """The table has its full width again after results came while the details covered it."""
 
     async def journey() -> None:
         async with rehearsing(tmp_path, stub, "compiles", size=(120, 35)) as pilot:
@@ -56,7 +56,7 @@ def test_table_is_whole_after_results_behind_details(tmp_path: Path, stub: Path)
 
 
 def test_arrow_before_checks_load_is_kept(tmp_path: Path, stub: Path) -> None:
-    """They come below what is there already."""
+    """An arrow key typed before the checks load keeps its place."""
 
     async def journey() -> None:
         async with rehearsing(tmp_path, stub, "compiles") as pilot:
@@ -73,7 +73,7 @@ def test_arrow_before_checks_load_is_kept(tmp_path: Path, stub: Path) -> None:
 
 
 def test_programs_are_grouped_with_quick_examples(tmp_path: Path, stub: Path) -> None:
-    """An example says what it compiles; a check stands in one group alone."""
+    """Each check is in one group, and examples say what they compile."""
 
     async def journey() -> None:
         async with rehearsing(tmp_path, stub, "compiles", size=(120, 40)) as pilot:
@@ -93,7 +93,7 @@ def test_programs_are_grouped_with_quick_examples(tmp_path: Path, stub: Path) ->
 
 
 def test_program_without_suitable_python_offers_setup(tmp_path: Path, stub: Path) -> None:
-    """In its place stands the command that makes such a Python; with one, it is chosen."""
+    """A program without a suitable Python shows the set-up command instead."""
     checks = tmp_path / "checks" / "torch_xla"
     checks.mkdir(parents=True)
     text = (CHECKS / "jax" / "compiles.py").read_text()
@@ -117,7 +117,7 @@ def test_program_without_suitable_python_offers_setup(tmp_path: Path, stub: Path
 def test_own_program_is_described_at_its_row(
     tmp_path: Path, stub: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A script is taken with one key; beside it stands what is done with it, and no example."""
+    """A script is taken with one key, and what is done with it is shown beside its row."""
     (tmp_path / "mine").mkdir()
     script = tmp_path / "mine" / "script.py"
     script.write_text("import jax\n\nprint(jax.jit(lambda x: x)(1.0))\n")

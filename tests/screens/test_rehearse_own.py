@@ -1,4 +1,4 @@
-"""Rehearsal in the app: a function or a script of one's own, from its file to the answer."""
+"""Rehearsal in the app of the user's own functions and scripts."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tpustarter.core import locations
 def test_own_program_is_offered_but_not_selected(
     tmp_path: Path, stub: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The function found here asks for its shapes once; after that a key takes it in and out."""
+    """A function found here asks once for its shapes, and a key then selects it."""
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "model.py").write_text(f"import jax\n\n\n@jax.jit\n{FINE}")
     monkeypatch.chdir(tmp_path / "mine")
@@ -80,7 +80,7 @@ LISTED = (
 def test_every_function_is_listed_with_its_arguments(
     tmp_path: Path, stub: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Guessed ones have their source below, and nested ones lead to the function to write."""
+    """Every function is listed; guessed arguments name their source."""
     (tmp_path / "mine").mkdir()
     file = tmp_path / "mine" / "model.py"
     file.write_text(MODEL)
@@ -112,7 +112,7 @@ def test_every_function_is_listed_with_its_arguments(
 
 
 def test_typed_function_is_compiled(tmp_path: Path, stub: Path) -> None:
-    """What cannot be read is told and can be mended; brackets in it are text."""
+    """Unreadable arguments are named and can be corrected; brackets in them are plain text."""
     (tmp_path / "mine.py").write_text(FINE)
 
     async def journey() -> None:
@@ -154,7 +154,7 @@ WRONG = {
 def test_wrong_arguments_can_be_edited_from_their_error(
     tmp_path: Path, stub: Path, monkeypatch: pytest.MonkeyPatch, typed: str
 ) -> None:
-    """A key leads back to the line with what was typed, and the next start takes what it holds."""
+    """A key reopens the input with the typed text, and the next run uses the change."""
     (tmp_path / "mine.py").write_text(ADDS)
     monkeypatch.chdir(tmp_path)
 
@@ -187,7 +187,7 @@ def test_wrong_arguments_can_be_edited_from_their_error(
 def test_error_of_own_program_is_explained_by_key(
     tmp_path: Path, stub: Path, monkeypatch: pytest.MonkeyPatch, kind: str
 ) -> None:
-    """A mistake in the program is told as one, whether JAX met it or the script broke."""
+    """A mistake in the user's function or script is explained as such."""
     lines = "import jax.numpy as jnp\n\n\ndef product(a, b):\n    return jnp.dot(a, b)\n"
     call = "\n\nproduct(jnp.ones((8, 4)), jnp.ones((8, 4)))\n"
     (tmp_path / "mine.py").write_text(lines + call * (kind == "script"))
@@ -225,7 +225,7 @@ OFFERS = {
 def test_functions_of_file_are_offered_while_typing(
     tmp_path: Path, stub: Path, monkeypatch: pytest.MonkeyPatch, typed: str
 ) -> None:
-    """Enter takes one into the line with its shapes, Esc leaves the offers and keeps the line."""
+    """Enter inserts a function with its shapes, and Esc closes the suggestions."""
     (tmp_path / "train.py").write_text(f"{JITS}def other(x):\n    return x + 1\n")
     (tmp_path / "script.py").write_text("import jax\n\nprint(jax.jit(lambda x: x)(1.0))\n")
     monkeypatch.chdir(tmp_path)
@@ -255,7 +255,7 @@ def test_functions_of_file_are_offered_while_typing(
 def test_file_without_functions_is_reported_while_typing(
     tmp_path: Path, stub: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Neither a function nor a jit; as a script it is taken, and the line says what is missing."""
+    """A file without functions is reported, and can be taken as a script."""
     (tmp_path / "plain.py").write_text("print(1)\n")
     monkeypatch.chdir(tmp_path)
 
@@ -275,7 +275,7 @@ def test_file_without_functions_is_reported_while_typing(
 
 
 def test_script_runs_and_its_jits_are_compiled(tmp_path: Path, stub: Path) -> None:
-    """Its functions are rows; its output and how often each was compiled stand behind a key."""
+    """The jits of a script are rows; a key shows its output and compile counts."""
 
     async def journey() -> None:
         async with rehearsing(tmp_path, stub, size=(120, 40)) as pilot:
@@ -313,7 +313,7 @@ def test_script_runs_and_its_jits_are_compiled(tmp_path: Path, stub: Path) -> No
 def test_invalid_file_has_its_own_error(
     tmp_path: Path, stub: Path, kind: str, typed: str, said: str
 ) -> None:
-    """Each has its own error, and the line can be typed again."""
+    """Each invalid file has its own error, and the input stays open."""
 
     async def journey() -> None:
         async with rehearsing(tmp_path, stub, "compiles") as pilot:
@@ -328,7 +328,7 @@ def test_invalid_file_has_its_own_error(
 def test_largest_batch_is_searched_by_key(
     tmp_path: Path, stub: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """From the answer for one size to that for all; the sizes that were tried are listed."""
+    """A key searches for the largest batch and lists the sizes tried."""
     shutil.copy(SAMPLES / "rehearsal" / "sized.py", tmp_path / "mine.py")
     monkeypatch.chdir(tmp_path)
 
@@ -360,7 +360,7 @@ def test_largest_batch_is_searched_by_key(
 def test_stopped_search_keeps_sizes_so_far(
     tmp_path: Path, stub: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Ctrl-C ends it at once, and what was compiled until then is told."""
+    """Ctrl+C stops a search at once and keeps the sizes compiled so far."""
     shutil.copy(SAMPLES / "rehearsal" / "sized.py", tmp_path / "mine.py")
     monkeypatch.chdir(tmp_path)
 

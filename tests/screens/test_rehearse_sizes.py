@@ -1,4 +1,4 @@
-"""Rehearsal at every size: what is marked is in sight, and the answer is the same."""
+"""Rehearsal at every size: the marked cell is in sight, and the result is the same."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.tui.test_rehearse import rehearsing
 def test_marked_program_of_many_is_in_sight(
     size: tuple[int, int], tmp_path: Path, stub: Path
 ) -> None:
-    """The table takes half of the room at most, and scrolls."""
+    """The table takes at most half the height, and scrolls to the marked program."""
     many = tmp_path / "many" / "jax"
     many.mkdir(parents=True)
     names = [f"copy_{number:02}" for number in range(24)]
@@ -43,7 +43,7 @@ def test_marked_program_of_many_is_in_sight(
 def test_every_size_shows_marked_cell_and_result(
     tmp_path: Path, stub: Path, size: tuple[int, int]
 ) -> None:
-    """The last TPU is reached by key, also where only some columns fit."""
+    """The last TPU is reached by keys, even if only some columns fit."""
 
     async def journey() -> None:
         async with rehearsing(tmp_path, stub, "does_not_fit", size=size) as pilot:

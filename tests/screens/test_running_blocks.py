@@ -1,4 +1,4 @@
-"""Blocks run in the app, in depth: gaps, long outputs, and keys while one runs."""
+"""Blocks run in the app: gaps, long outputs, and keys during a run."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tpustarter.tui.lesson.page.lesson_page import LessonPage
 
 
 def test_keys_belong_to_marked_block(tmp_path: Path) -> None:
-    """Also where Tab brings one into sight that was far away."""
+    """Keys act on the marked block, also after Tab scrolled to it."""
     far = (f"Paragraph {n}." for n in range(60))
     text = "\n\n".join(["# K", fence("1", name="one"), *far, fence("1 / 0", name="two")])
 
@@ -25,7 +25,7 @@ def test_keys_belong_to_marked_block(tmp_path: Path) -> None:
 
 
 def test_enter_after_last_block_reads_to_end(tmp_path: Path) -> None:
-    """The end of the lesson names the next step."""
+    """After the last block, Enter reads to the end, which names the next step."""
     text = f"{HELLO}\n" + "\n\n".join(f"Paragraph {n}." for n in range(40))
 
     async def journey() -> None:
@@ -40,7 +40,7 @@ def test_enter_after_last_block_reads_to_end(tmp_path: Path) -> None:
 
 
 def test_key_reruns_everything_down_to_block(tmp_path: Path) -> None:
-    """Names that an earlier run left are gone, and what stands above runs again."""
+    """`a` runs everything above again in a new process."""
     lesson = HELLO.replace(
         'print("again"', 'print("count", count := globals().get("count", 0) + 1, "again"'
     )
@@ -57,7 +57,7 @@ def test_key_reruns_everything_down_to_block(tmp_path: Path) -> None:
 
 
 def test_run_above_gap_reports_gap(tmp_path: Path) -> None:
-    """With nothing to run above it, it says so at once; the gap stays where it is seen."""
+    """Blocks with gaps are named and left out; the first gap is the marked block."""
 
     async def journey() -> None:
         async with tutor(tmp_path, lessons={"gaps": GAPS}) as pilot:
@@ -77,7 +77,7 @@ def test_run_above_gap_reports_gap(tmp_path: Path) -> None:
 
 
 def test_failure_above_gap_is_reported_instead_of_gap(tmp_path: Path) -> None:
-    """The gap is not the reason why the run has ended."""
+    """A failure above a gap is reported as the reason for the stop, not the gap."""
 
     async def journey() -> None:
         text = GAPS.replace("print('second')", "1 / 0")
@@ -92,7 +92,7 @@ def test_failure_above_gap_is_reported_instead_of_gap(tmp_path: Path) -> None:
 
 
 def test_letters_after_ctrl_c_answer_no_question(tmp_path: Path) -> None:
-    """Who presses it by habit and types on: the y of a word quits nothing."""
+    """Letters typed after Ctrl+C go into the editor and do not confirm the question to quit."""
 
     async def journey() -> None:
         async with tutor(tmp_path) as pilot:
@@ -113,7 +113,7 @@ def test_letters_after_ctrl_c_answer_no_question(tmp_path: Path) -> None:
 
 
 def test_ctrl_c_in_editor_asks_too(tmp_path: Path) -> None:
-    """Nothing of what was typed is lost by staying."""
+    """Ctrl+C in the editor asks before quitting, and typed text stays."""
 
     async def journey() -> None:
         async with tutor(tmp_path) as pilot:
@@ -124,7 +124,7 @@ def test_ctrl_c_in_editor_asks_too(tmp_path: Path) -> None:
 
 
 def test_block_with_expected_exception_says_so(tmp_path: Path) -> None:
-    """A pass above the word Error would read like a mistake of ours."""
+    """A block that prints an expected exception passes as `raises, as it should`."""
     catches = fence(
         "try:\n    1 / 0\nexcept ZeroDivisionError as error:\n    print(type(error).__name__)",
         "ZeroDivisionError",
@@ -143,7 +143,7 @@ def test_block_with_expected_exception_says_so(tmp_path: Path) -> None:
 def test_long_output_is_followed_then_verdict_shown(
     tmp_path: Path,
 ) -> None:
-    """More lines than the screen has: the last one is in sight until the block has ended."""
+    """Output longer than the screen is followed, and the verdict shown at the end."""
     goes_on = tmp_path / "goes-on"
     text = "# T\n\n" + fence(long_until(goes_on))
 
@@ -160,7 +160,7 @@ def test_long_output_is_followed_then_verdict_shown(
 
 
 def test_typed_line_stays_in_sight_during_output(tmp_path: Path) -> None:
-    """Its code runs and fills the screen; a letter brings the editor back, and it stays."""
+    """Typing during output scrolls to the editor, and the page stays there."""
     looked = tmp_path / "looked"
     text = "# T\n\n" + fence(until_there(looked))
 
@@ -182,7 +182,7 @@ def test_typed_line_stays_in_sight_during_output(tmp_path: Path) -> None:
 
 
 def test_scrolled_page_stays_during_output(tmp_path: Path) -> None:
-    """Scrolled back up while the block prints, the page stays where it is."""
+    """A page scrolled up during output stays where it is."""
     looked = tmp_path / "looked"  # a block that ends earlier shows its verdict, as it should
     text = "# T\n\n" + fence(until_there(looked))
 
@@ -203,7 +203,7 @@ def test_scrolled_page_stays_during_output(tmp_path: Path) -> None:
 
 
 def test_enter_during_run_says_to_wait(tmp_path: Path) -> None:
-    """It can't go on, and a key that does nothing looks broken."""
+    """Enter during a run shows which block is running and how to stop it."""
     lesson = "# T\n\n" + fence("import time\nprint('begun')\ntime.sleep(600)  # hangs", name="slow")
     said = "Block 1 of 1 is running. Ctrl+C stops it."
 

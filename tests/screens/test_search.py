@@ -1,4 +1,4 @@
-"""What a search finds beside lessons: what older tutorials say, and what is true today."""
+"""Search beside lessons: claims of older tutorials, and the answers of today."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ async def _wait_for(pilot: Pilot[None], *texts: str) -> str:
 
 
 def test_search_finds_claims_of_older_tutorials(tmp_path: Path) -> None:
-    """Below all else, with id; every word may stand in another place, then or now."""
+    """Claims are listed last with their id, and match words of either side in any order."""
     write_claims(tmp_path)
 
     async def journey() -> None:
@@ -82,7 +82,7 @@ def test_search_finds_claims_of_older_tutorials(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("downs", "read"), [(0, True), (1, False)])
 def test_enter_shows_claim_with_lesson_and_source(downs: int, read: bool, tmp_path: Path) -> None:
-    """A claim that no lesson teaches names none; Esc leads back to what was found."""
+    """A claim is shown with its lesson, if any, and source; Esc returns to the results."""
     write_claims(tmp_path)
 
     async def journey() -> None:
@@ -105,7 +105,7 @@ def test_enter_shows_claim_with_lesson_and_source(downs: int, read: bool, tmp_pa
 
 
 def test_key_opens_lesson_of_claim(tmp_path: Path) -> None:
-    """In the place of the sheet; Esc leads back to what was found."""
+    """`o` opens the lesson of a claim, and Esc returns to the results."""
     write_claims(tmp_path)
 
     async def journey() -> None:
@@ -122,7 +122,7 @@ def test_key_opens_lesson_of_claim(tmp_path: Path) -> None:
 
 
 def test_exact_id_comes_first(tmp_path: Path) -> None:
-    """A check before the lessons that name it, so that Enter runs it; a lesson before all else."""
+    """An id comes first, so Enter runs that check or opens that lesson."""
     naming = HELLO + "\nRun `tpustarter check host.passes`, after start/hello.\n"
 
     async def journey() -> None:
@@ -139,7 +139,7 @@ def test_exact_id_comes_first(tmp_path: Path) -> None:
 
 
 def test_unreadable_claims_show_message_in_results(tmp_path: Path) -> None:
-    """The file is named, and the app goes on."""
+    """The error names the file, and the app continues."""
     write_claims(tmp_path, "- 3\n")
 
     async def journey() -> None:
@@ -152,7 +152,7 @@ def test_unreadable_claims_show_message_in_results(tmp_path: Path) -> None:
 
 
 def test_search_without_claims_has_no_claims_group(tmp_path: Path) -> None:
-    """What is not found says so."""
+    """A search without matches says so, and shows no group of claims."""
 
     async def journey() -> None:
         async with tutor(tmp_path) as pilot:
@@ -166,7 +166,7 @@ def test_search_without_claims_has_no_claims_group(tmp_path: Path) -> None:
 
 
 def test_matches_are_marked_and_synonyms_named(tmp_path: Path) -> None:
-    """A synonym is named; a word of the glossary comes first; a check can be run from here."""
+    """Matches are marked, synonyms named, and a check can be run from the results."""
     lesson = "# Full\n\nIt ran **out of memory** in `HBM`.\n"
 
     async def journey() -> None:
@@ -189,7 +189,7 @@ def test_matches_are_marked_and_synonyms_named(tmp_path: Path) -> None:
 
 
 def test_enter_searches_for_suggested_spelling(tmp_path: Path) -> None:
-    """From the line that is typed into, and from the list."""
+    """Enter searches for the suggested spelling, from the input and from the list."""
 
     async def journey() -> None:
         async with tutor(tmp_path) as pilot:
@@ -209,7 +209,7 @@ def test_enter_searches_for_suggested_spelling(tmp_path: Path) -> None:
 
 
 def test_own_path_comes_first_with_framework_per_lesson(tmp_path: Path) -> None:
-    """Of two that fit alike the one of the path, whatever it needs."""
+    """Of two equal matches the one on the reader's path is first; each names its framework."""
     paths = (
         "- {id: laptop, title: T, who: W., lessons: [start/one]}\n"
         "- {id: other, title: T, who: W., lessons: [start/two]}\n"
@@ -236,7 +236,7 @@ def test_own_path_comes_first_with_framework_per_lesson(tmp_path: Path) -> None:
 def test_found_sentence_has_short_program_name(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """However it is started here; what was found stays marked."""
+    """A result shows `tpustarter` whatever launches it, and keeps its marked words."""
     lesson = "# Full\n\nThe command `tpustarter check` waits, not tpustarter itself.\n"
     monkeypatch.setattr(invocation, "tpustarter_command", lambda: "uv run tpustarter")
     monkeypatch.setattr(text_layout, "tpustarter_command", lambda: "uv run tpustarter")
@@ -252,7 +252,7 @@ def test_found_sentence_has_short_program_name(
 
 
 def _marked(pilot: Pilot[None]) -> list[str]:
-    """Return what is painted bold and underlined."""
+    """Return the texts painted bold and underlined."""
     strips = pilot.app.screen._compositor.render_strips()
     return [
         segment.text
@@ -263,7 +263,7 @@ def _marked(pilot: Pilot[None]) -> list[str]:
 
 
 def test_wide_list_describes_marked_lesson(tmp_path: Path) -> None:
-    """From 120 columns: its opening, its sections, its checks, and how far one is."""
+    """From 120 columns on, the details have the lesson's opening, checks and progress."""
 
     async def journey() -> None:
         async with tutor(tmp_path, size=(120, 30)) as pilot:
@@ -283,7 +283,7 @@ def test_wide_list_describes_marked_lesson(tmp_path: Path) -> None:
 
 
 def test_wide_search_shows_target_of_enter(tmp_path: Path) -> None:
-    """Its title leads to its beginning, and a sentence of it to that sentence."""
+    """A title shows the lesson's beginning, and a sentence the place where it is."""
     lesson = "# Donation\n\nSays so.\n\n## Later\n\nMost of a donation goes elsewhere.\n"
 
     async def journey() -> None:
@@ -300,7 +300,7 @@ def test_wide_search_shows_target_of_enter(tmp_path: Path) -> None:
 
 
 def test_lessons_are_grouped_by_stage_of_path(tmp_path: Path) -> None:
-    """What is next is marked; `v` says what it does each time."""
+    """The next lesson is marked, and `v` names the filter that it switches to."""
     order = "- {id: laptop, title: T, who: W., lessons: [{A stage: [start/second]}]}\n"
 
     async def journey() -> None:
@@ -319,7 +319,7 @@ def test_lessons_are_grouped_by_stage_of_path(tmp_path: Path) -> None:
 
 
 def test_details_show_marked_word_check_or_claim(tmp_path: Path) -> None:
-    """No area is empty there: a word with the lessons that use it, a claim with what is true."""
+    """The details show the lessons that use a word, or what is true of a claim."""
     write_claims(tmp_path)
 
     async def journey() -> None:
@@ -341,7 +341,7 @@ def test_details_show_marked_word_check_or_claim(tmp_path: Path) -> None:
 
 
 def test_references_of_lesson_are_beside_list(tmp_path: Path) -> None:
-    """On a wide screen; on less the text stands behind each word."""
+    """The lessons that use a word are beside the list, or behind each word on a narrow screen."""
 
     async def journey() -> None:
         async with tutor(tmp_path, size=(160, 44)) as pilot:
@@ -356,7 +356,7 @@ def test_references_of_lesson_are_beside_list(tmp_path: Path) -> None:
 
 
 def test_details_show_paragraph_of_match(tmp_path: Path) -> None:
-    """That of the marked sentence, above what the lesson is about; what was found is marked."""
+    """The paragraph of the match is shown above the description, with the match marked."""
     text = (
         "# Full\n\nWhat it is about.\n\n## Late\n\nBefore it. A zebra is in\nthis one. After"
         " it.\n\n## Later\n\nAnother zebra, far below.\n"
@@ -376,13 +376,13 @@ def test_details_show_paragraph_of_match(tmp_path: Path) -> None:
 
 
 def _beside(pilot: Pilot[None]) -> str:
-    """Return what stands beside the list, in one line."""
+    """Return the text beside the list as one line."""
     rows = on_screen(pilot.app).splitlines()[6:-3]  # type: ignore[arg-type]
     return " ".join(" ".join(row[82:].strip("│ ") for row in rows).split())
 
 
 def test_glossary_entry_names_lessons_that_use_word(tmp_path: Path) -> None:
-    """In the box that Enter opens, as beside the list in a wide window."""
+    """The entry of a word names the lessons that use it."""
 
     async def journey() -> None:
         async with tutor(tmp_path) as pilot:
@@ -404,7 +404,7 @@ def test_glossary_entry_names_lessons_that_use_word(tmp_path: Path) -> None:
 
 
 def test_exercise_is_found_by_name_and_opened(tmp_path: Path) -> None:
-    """By words of its id or title, in any order; what it asks for stands beside it."""
+    """An exercise is found by words of its id or title; its task is beside the list."""
 
     async def journey() -> None:
         async with driven(TpustarterApp(), (80, 24)) as pilot:
@@ -424,7 +424,7 @@ def test_exercise_is_found_by_name_and_opened(tmp_path: Path) -> None:
 
 
 def test_found_lesson_stays_marked_after_esc(tmp_path: Path) -> None:
-    """After Esc the one whose line was marked; where a filter leaves it out, the first one."""
+    """Esc keeps the found lesson marked, or the first one if a filter hides it."""
     names = [f"lesson{letter}" for letter in "abcdefghijklmnopqrstuvwxyz"]
     lessons = {name: HELLO.replace("Hello", name) for name in names}
     lessons["lessonx"] += "\nIt has a needle.\n"
@@ -455,7 +455,7 @@ LONG = (
 def test_each_result_has_single_line_with_full_details(
     size: tuple[int, int], tmp_path: Path
 ) -> None:
-    """Beside the list or below it, and not at all where there are few lines."""
+    """Each result has one line, and its full text is in the details if there is room."""
     lessons = {f"lesson{letter}": f"# One\n\nHere it is.\n\n{LONG}\n" for letter in "abc"}
 
     async def journey() -> None:
@@ -477,7 +477,7 @@ def test_each_result_has_single_line_with_full_details(
 
 
 def test_excerpt_shows_match_in_single_line() -> None:
-    """The beginning gives way only where it has to, and a definition keeps its own."""
+    """The excerpt is cut at its beginning only if the match would not fit."""
     sentence = mark_terms(((LONG[:109], False), ("needle", True), (LONG[115:], False)))
     [shown] = ExcerptLine(Content("  "), sentence, with_found=True).lines(60)
     [begun] = ExcerptLine(Content("  "), sentence).lines(60)
@@ -496,7 +496,7 @@ def test_excerpt_shows_match_in_single_line() -> None:
 
 
 def test_failed_search_leaves_keys_working(tmp_path: Path) -> None:
-    """What it looks in is broken: that is said, and Esc leads back."""
+    """Unreadable claims are reported in the list, and Esc still closes the search."""
     write_claims(tmp_path, "- id: [")
 
     async def journey() -> None:
@@ -513,7 +513,7 @@ def test_failed_search_leaves_keys_working(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("whole", [2, 3])
 def test_partial_match_needs_few_whole_word_matches(whole: int, tmp_path: Path) -> None:
-    """Beside three lessons about a loader, neither uploads nor what is offloaded is shown."""
+    """Matches inside words are shown only if there are few matches of whole words."""
     lessons = {f"lesson{number}": "# One\n\nThe loader reads.\n" for number in range(whole)}
     lessons["other"] = "# Other\n\nTwo uploaders wait.\n"
     claim = CLAIMS.replace("nothing of the kind", "the uploader is slow")
@@ -532,7 +532,7 @@ def test_partial_match_needs_few_whole_word_matches(whole: int, tmp_path: Path) 
 def test_common_word_does_not_flood_results(
     tmp_path: Path,
 ) -> None:
-    """Of the glossary come those that are called so, and of many claims the best three."""
+    """A common word shows only glossary entries of that name and the best three claims."""
     entry = CLAIMS.partition("- id: 000-02")[0]
     claims = "".join(entry.replace("000-01", f"000-{number:02}") for number in range(1, 15))
     write_claims(tmp_path, claims)
@@ -553,7 +553,7 @@ def test_common_word_does_not_flood_results(
 def test_enter_on_sentence_opens_its_section_heading(
     between: int, is_below_heading: bool, tmp_path: Path
 ) -> None:
-    """The heading is the first line; only where both do not fit, the sentence itself is."""
+    """The section's heading is the first line, or the sentence if both do not fit."""
     filler = "Some text.\n\n" * between
     lesson = f"# Full\n\n{filler}## Before\n\nA text.\n\n## Late\n\n{filler}A zebra.\n\n"
 

@@ -1,4 +1,4 @@
-"""Every screen on small terminals: no key line of many lines, nothing cut, no number alone."""
+"""Every screen on small terminals: short key lines, and nothing cut or split."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ async def home_again(pilot: Pilot[None]) -> None:
 
 
 async def walk(pilot: Pilot[None]) -> AsyncIterator[str]:
-    """Go to every screen, and yield the name of each."""
+    """Open every screen, and yield the name of each."""
     app: Any = pilot.app
     yield "paths, first start"
     await press(pilot, "1")
@@ -129,7 +129,7 @@ async def walk(pilot: Pilot[None]) -> AsyncIterator[str]:
 
 
 async def walk_on(pilot: Pilot[None]) -> AsyncIterator[str]:
-    """Go to the screens that run something, or ask Google."""
+    """Open the screens that run something or ask Google."""
     await press(pilot, "1", "c")
     yield "checks"
     await press(pilot, "enter")
@@ -190,7 +190,7 @@ async def walk_on(pilot: Pilot[None]) -> AsyncIterator[str]:
 
 
 async def walk_while_it_runs(pilot: Pilot[None]) -> AsyncIterator[str]:
-    """Go to the screens on which something goes on, while it does."""
+    """Open the screens of running work while it runs."""
     await press(pilot, "1", "s", "enter")
     await pilot.press("y")
     await until(pilot, lambda: "running, downloads" in on_screen(pilot.app))
@@ -213,12 +213,12 @@ async def walk_while_it_runs(pilot: Pilot[None]) -> AsyncIterator[str]:
 
 
 def _is_found(screen: Screen[Any], line: str) -> bool:
-    """Return whether a line is a sentence that a search found: it is whole where Enter leads."""
+    """Return whether a line is an excerpt in the results, which may be cut."""
     return isinstance(screen, LessonListScreen) and line.startswith(" " * 10)
 
 
 def faults(app: TpustarterApp, size: tuple[int, int]) -> list[str]:
-    """Return what is wrong with the screen in front."""
+    """Return the layout faults of the front screen."""
     seen, screen = on_screen(app), app.screen
     found = [
         f"cut: {line}"
@@ -245,7 +245,7 @@ def faults(app: TpustarterApp, size: tuple[int, int]) -> list[str]:
 
 
 def screen_names() -> set[str]:
-    """Return the names of the screens of the app: pages on which no other one builds."""
+    """Return the names of the app's screens without base classes."""
     for module in pkgutil.walk_packages(tui.__path__, "tpustarter.tui."):
         importlib.import_module(module.name)
     waiting, names = [Page], set[str]()
@@ -260,7 +260,7 @@ def screen_names() -> set[str]:
 async def faults_on(
     way: Any, app: TpustarterApp, size: tuple[int, int], visited: set[str]
 ) -> dict[str, list[str]]:
-    """Go a way in an app of this size; return what is wrong with its screens, by their names."""
+    """Take a walk through an app of this size; return the faults by screen."""
     found: dict[str, list[str]] = {}
     async with driven(app, size) as pilot:
         await settle(pilot)
@@ -274,7 +274,7 @@ async def faults_on(
 
 
 def still_app(folder: Path, cloud: FakeCloud) -> TpustarterApp:
-    """Return an app in which everything ends at once."""
+    """Return an app in which all work ends at once."""
     checks = write_checks(folder / "checks", "passes", "fails", "warns", "raises")
     return TpustarterApp(
         machine=machine(folder), checks=checks, connect=connecting(cloud), clock=cloud.clock
@@ -282,7 +282,7 @@ def still_app(folder: Path, cloud: FakeCloud) -> TpustarterApp:
 
 
 def slow_app(folder: Path, cloud: FakeCloud) -> TpustarterApp:
-    """Return an app in which a set-up, a rehearsal and a TPU go on and on."""
+    """Return an app in which a set-up, a rehearsal and a TPU request never end."""
     slow, checks = machine(folder), write_checks(folder / "checks", "passes")
     behave(folder / "bin", venv={"sleep": 60})
     make_compiler(folder / "compiler")
@@ -297,7 +297,7 @@ def slow_app(folder: Path, cloud: FakeCloud) -> TpustarterApp:
 def test_every_screen_fits_at_60_and_80_columns(
     tmp_path: Path, cloud: FakeCloud, size: tuple[int, int]
 ) -> None:
-    """Keys are in three lines or two, and nothing is cut; no screen of the app is left out."""
+    """Every screen fits with two or three lines of keys, and no screen is left out."""
     visited = set(VISITED_ELSEWHERE)
     made(cloud, "bert", "WAITING_FOR_RESOURCES")
 
@@ -324,7 +324,7 @@ def test_every_screen_fits_at_60_and_80_columns(
 
 
 def test_keys_without_room_are_in_help(tmp_path: Path) -> None:
-    """The way back and help are named; the key that ends a process holding no TPU gives way."""
+    """Next, back and help stay on a narrow key line, and the help lists the other keys."""
 
     async def journey() -> None:
         async with tutor(tmp_path, size=(54, 12), lessons={"hello": HELLO}) as pilot:
@@ -341,14 +341,14 @@ def test_keys_without_room_are_in_help(tmp_path: Path) -> None:
 
 
 def line_of_keys(width: int, status: str = "") -> str:
-    """Return keys in so many columns; the last two letters matter least."""
+    """Return the key line at a width; the last two letters are the least important."""
     keys = [Content(f"{key} does something") for key in "abcdefg"]
     [line] = KeyLine(keys, [0, 6, 5, 1, 2, 3, 4], 4, status=status).lines(width)
     return line.plain.replace(" does something", "")
 
 
 def test_least_important_keys_are_dropped_from_line() -> None:
-    """A wide screen names what fits and a narrow one a few; they stay in their order."""
+    """The fewer columns, the fewer keys are named, in unchanged order."""
     assert "a  b  c  d  e  f  g" == line_of_keys(200)
     assert "a  b  c  d  f  g" == line_of_keys(120)
     assert "a  b  f  g" == line_of_keys(80)
@@ -357,13 +357,13 @@ def test_least_important_keys_are_dropped_from_line() -> None:
 
 
 def test_scroll_position_shares_key_line_when_wide() -> None:
-    """On less than that the keys are what one needs more."""
+    """The position shares the key line only on a wide screen."""
     assert ["a", "b", "c", "f", "g", "14", "%", "read"] == line_of_keys(110, "14 % read").split()
     assert ["a", "b", "f", "g"] == line_of_keys(76, "14 % read").split()
 
 
 def test_heading_shortens_machine_at_whole_words() -> None:
-    """The longest way that fits is taken, so the list goes from all of it to a word or two."""
+    """The heading has shorter and shorter texts of the machine, cut at whole words."""
     assert [
         "TPU v5e, 8 chips, 1 host",
         "TPU v5e, 8 chips, 1 host",
@@ -378,7 +378,7 @@ def test_heading_shortens_machine_at_whole_words() -> None:
 
 
 def test_slice_is_drawn_at_60_columns(tmp_path: Path, cloud: FakeCloud) -> None:
-    """Each worker on a line of its own, and its state beside it in words."""
+    """Workers are drawn in lines that fit 60 columns, with their state in words."""
     add(cloud, name="llama", workers=64)
 
     async def journey() -> None:
@@ -391,7 +391,7 @@ def test_slice_is_drawn_at_60_columns(tmp_path: Path, cloud: FakeCloud) -> None:
 
 
 def test_resize_keeps_place_in_lesson(tmp_path: Path) -> None:
-    """A paragraph has fewer lines in a wide window; what is at the top stays there."""
+    """Resizing keeps the text at the top in place."""
     text = "\n\n".join(f"Paragraph {n}. " + "word " * 90 for n in range(9))
     text += "\n\nHere. \n\n" + fence("print(1)", "1") + "\n\n" + text
 
@@ -408,7 +408,7 @@ def test_resize_keeps_place_in_lesson(tmp_path: Path) -> None:
 
 
 def test_long_command_in_text_wraps_whole(tmp_path: Path) -> None:
-    """It goes on in the next line; what is drawn with signs is not broken."""
+    """A long command wraps at a space; a drawing in a fence is not wrapped."""
     command = "JAX_PLATFORMS=cpu JAX_NUM_CPU_DEVICES=8 python train.py --steps 1000 --last"
     lesson = f"# T\n\n```sh\n{command}\n```\n\n```text\n{'─' * 70}\nbelow\n```\n"
 

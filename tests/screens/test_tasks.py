@@ -1,4 +1,4 @@
-"""Tasks of a lesson: what opens one, how it says what is to be changed, and that it stays done."""
+"""Tasks of a lesson: opening them, naming the line to change, and keeping them done."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tests.support.tutor import on_screen, press, run, tutor
 
 
 def test_enter_opens_task_with_end_out_of_sight(tmp_path: Path) -> None:
-    """Typed while it only reads on, each letter would be a key."""
+    """Enter opens a task whose end is out of sight, so typed letters go into the editor."""
     tall = TASK.replace("print(", "x = 1\n" * 30 + "print(")
 
     async def journey() -> None:
@@ -24,7 +24,7 @@ def test_enter_opens_task_with_end_out_of_sight(tmp_path: Path) -> None:
 
 
 def test_task_names_edit_key_outside_editor(tmp_path: Path) -> None:
-    """While one types, an e would be a letter."""
+    """The key `e` is not named while the editor is open."""
     task = ANSWERED.replace("1 + ...", "1  # change")
 
     async def journey() -> None:
@@ -39,7 +39,7 @@ def test_task_names_edit_key_outside_editor(tmp_path: Path) -> None:
 
 
 def test_enter_opens_task_to_change_line(tmp_path: Path) -> None:
-    """Run as it stands it could not pass; left as it is, Enter reads on."""
+    """Enter opens a task with a line to change; left unchanged, Enter reads on."""
     text = "```python try id=turn\nprint(1)  # change\n```\n\n"
     text += "```python answer of=turn\nprint(2)\n```\n"
 
@@ -62,7 +62,7 @@ def test_enter_opens_task_to_change_line(tmp_path: Path) -> None:
 
 
 def test_undone_task_stays_done(tmp_path: Path) -> None:
-    """Enter reads on below it, and `j` leads to what is open."""
+    """An undone task stays done, Enter reads on, and `j` goes to what is open."""
     task = TASK_AND_QUESTION.partition("```quiz")[0]
     lesson = f"# T\n\n{task}\n\n```python run id=below\nprint('ran', 7)\n```\n"
 
@@ -79,7 +79,7 @@ def test_undone_task_stays_done(tmp_path: Path) -> None:
 
 
 def test_enter_reopens_task_after_return(tmp_path: Path) -> None:
-    """Esc leaves it, and Enter reads on; at the end Enter leads back, and then into the task."""
+    """At the end, Enter goes back to the open task and then into it."""
     task = TASK_AND_QUESTION.partition("```quiz")[0]
 
     async def journey() -> None:

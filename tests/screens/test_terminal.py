@@ -1,4 +1,4 @@
-"""The program on a real terminal: what it leaves behind however it ends, and silence when idle."""
+"""The program on a real terminal: restored at every exit, and silent when idle."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tpustarter.tui.terminal.driver import ScreenStream
 
 
 def test_installed_program_works_and_is_silent_when_idle() -> None:
-    """Home, lesson, run, back, quit: on what ships, with no byte written while nothing happens."""
+    """The installed program runs a lesson, and writes no byte while idle."""
     with terminal() as tty:
         tty.until(lambda text: "Path: " in text and "virtual CPU devices" in text)
         tty.press("\r")
@@ -39,7 +39,7 @@ def test_installed_program_works_and_is_silent_when_idle() -> None:
 
 
 def test_next_start_restores_terminal_after_kill() -> None:
-    """After `kill -9` below `uv run` no shell mends it; the next start and its end do."""
+    """After `kill -9` the next start finds and restores the terminal."""
     with terminal(is_raw=True) as tty:
         assert not tty.takes_lines
         tty.until(lambda text: "Path: " in text and "virtual CPU devices" in text)
@@ -62,7 +62,7 @@ def test_next_start_restores_terminal_after_kill() -> None:
 def test_any_exit_ends_block_and_restores_terminal(
     how: str | signal.Signals, code: int, tmp_path: Path
 ) -> None:
-    """While a block hangs: no process is left, progress is kept, the exit code says why."""
+    """Any exit ends the hanging block, keeps the progress and restores the terminal."""
     lessons = write_lessons(tmp_path / "lessons", hangs=HANGS, hello=HELLO)
     checks = write_checks(tmp_path / "checks")
     with terminal(str(lessons), str(checks)) as tty:
@@ -90,7 +90,7 @@ def test_any_exit_ends_block_and_restores_terminal(
 
 
 def test_lesson_is_first_painted_at_bookmark(tmp_path: Path) -> None:
-    """It never shows its beginning first, on which a reader would take the place for lost."""
+    """A lesson with a bookmark never shows its beginning before it scrolls."""
     lines = "\n\n".join(f"Line {number}." for number in range(60))
     text = f"# Long\n\nPrologue.\n\n{lines}\n{HELLO.partition('word).')[2]}\n{lines}\n"
     lessons = write_lessons(tmp_path / "lessons", long=text)
@@ -113,7 +113,7 @@ def test_lesson_is_first_painted_at_bookmark(tmp_path: Path) -> None:
 
 
 def test_no_color_leaves_only_words(tmp_path: Path) -> None:
-    """NO_COLOR: no colour is asked for, and every word is there."""
+    """With NO_COLOR no colour is sent, and every word is there."""
     lessons = write_lessons(tmp_path / "lessons")
     checks = write_checks(tmp_path / "checks")
     with terminal(str(lessons), str(checks), NO_COLOR="1") as tty:
@@ -129,7 +129,7 @@ def test_no_color_leaves_only_words(tmp_path: Path) -> None:
 
 
 def test_missing_terminal_gets_plain_overview() -> None:
-    """A pipe, `TERM=dumb` and CI get text and no full screen."""
+    """A pipe, `TERM=dumb` and CI get plain text instead of the app."""
     plain = subprocess.run(
         [sys.executable, "-m", "tpustarter"], capture_output=True, text=True, check=True
     )
@@ -143,7 +143,7 @@ def test_missing_terminal_gets_plain_overview() -> None:
 
 
 def test_screen_stream_writes_text_unchanged(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What a message gains or loses on the way would leave other letters behind on a screen."""
+    """A stream for screens writes backticks unchanged; messages on a terminal get bold text."""
 
     class Tty(LossyStream):
         def isatty(self) -> bool:

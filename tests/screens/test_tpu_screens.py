@@ -1,4 +1,4 @@
-"""TPUs in the app, in depth: what is left, refused, hostile, or many."""
+"""TPUs in the app: stored, refused, hostile and very many entries."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from tpustarter.tui.tpus.screen import TpuListScreen
 
 
 def test_home_counts_entries_of_ledger(cloud: FakeCloud, tmp_path: Path) -> None:
-    """One line with the key, also chosen with Enter; none once nothing is remembered."""
+    """Home counts the TPUs of the ledger on one line, and shows none for an empty ledger."""
     ledger.add_ledger_entry(ENTRY)
     ledger.add_ledger_entry(replace(ENTRY, project="other-project"))
 
@@ -40,7 +40,7 @@ def test_home_counts_entries_of_ledger(cloud: FakeCloud, tmp_path: Path) -> None
 
 
 def test_ledger_is_shown_until_google_answers(cloud: FakeCloud, tmp_path: Path) -> None:
-    """Without a project nobody is asked: what is needed, what is remembered, and no traceback."""
+    """Without a project the stored entries are shown, and what is needed to ask Google."""
     ledger.add_ledger_entry(ENTRY)
 
     async def journey() -> None:
@@ -60,7 +60,7 @@ def test_ledger_is_shown_until_google_answers(cloud: FakeCloud, tmp_path: Path) 
 
 
 def test_entry_unlisted_by_google_is_shown(cloud: FakeCloud, tmp_path: Path) -> None:
-    """It may be billed while nobody knows; later, the list says that it is gone."""
+    """A new entry that Google does not list is shown as possibly billed, and later as gone."""
     ledger.add_ledger_entry(replace(ENTRY, asked=ledger.format_ledger_time(cloud.clock.now())))
 
     async def journey() -> None:
@@ -84,7 +84,7 @@ def test_entry_unlisted_by_google_is_shown(cloud: FakeCloud, tmp_path: Path) -> 
 
 
 def test_waiting_request_survives_leaving_screen(cloud: FakeCloud, tmp_path: Path) -> None:
-    """Esc ends the watching and says that the request stays; a second one leads back."""
+    """Esc stops watching a request, which stays queued; another Esc goes back."""
     made(cloud, "bert", "WAITING_FOR_RESOURCES")
 
     async def journey() -> None:
@@ -111,7 +111,7 @@ def test_waiting_request_survives_leaving_screen(cloud: FakeCloud, tmp_path: Pat
 
 
 def test_abandoned_deletion_reports_its_true_state(cloud: FakeCloud, tmp_path: Path) -> None:
-    """Sent, it goes on; where Google refuses it for now, nothing was deleted."""
+    """A deletion that was sent continues; one that Google refuses deletes nothing."""
     made(cloud, "bert", "PROVISIONING")
 
     async def journey() -> None:
@@ -146,7 +146,7 @@ def test_abandoned_deletion_reports_its_true_state(cloud: FakeCloud, tmp_path: P
 
 
 def test_abandoned_creation_stays_in_queue(cloud: FakeCloud, tmp_path: Path) -> None:
-    """Home counts it, and no other zone is asked behind the user's back."""
+    """An abandoned request stays queued and counted, and no other zone is tried."""
     cloud.scripts["us-central1-b"] = [(NEVER, None)]
 
     async def journey() -> None:
@@ -177,7 +177,7 @@ def test_abandoned_creation_stays_in_queue(cloud: FakeCloud, tmp_path: Path) -> 
 def test_cloud_error_is_text_on_screen(
     cloud: FakeCloud, tmp_path: Path, code: int, text: str, expected: str
 ) -> None:
-    """No network, no API, no credentials: the words of the command line, and r asks again."""
+    """A cloud error is shown with the command line's text, and `r` tries again."""
     ledger.add_ledger_entry(ENTRY)
     cloud.faults["ListQueuedResources"] = [Fault(code, text)] * 4
 
@@ -197,7 +197,7 @@ def test_cloud_error_is_text_on_screen(
 
 
 def test_unreached_zones_are_named(cloud: FakeCloud, tmp_path: Path) -> None:
-    """A listing that is short says so."""
+    """Zones that Google could not reach are named."""
     cloud.unreachable = ["us-east5-a"]
 
     async def journey() -> None:
@@ -209,7 +209,7 @@ def test_unreached_zones_are_named(cloud: FakeCloud, tmp_path: Path) -> None:
 
 
 def test_list_of_2000_nodes_works(cloud: FakeCloud, tmp_path: Path) -> None:
-    """Every one is there, and the last one can be marked."""
+    """A list of 2,000 nodes shows all of them and can mark the last."""
     for number in range(2000):
         name = f"{PLACE}/nodes/node-{number:04}"
         cloud.nodes[name] = tpu_v2.Node(
@@ -229,7 +229,7 @@ def test_list_of_2000_nodes_works(cloud: FakeCloud, tmp_path: Path) -> None:
 
 
 def test_hostile_names_and_texts_are_plain_text(cloud: FakeCloud, tmp_path: Path) -> None:
-    """Neither markup nor control characters of Google's, or of the ledger's, act here."""
+    """Markup and control characters from Google or the ledger are shown as text."""
     made(cloud, "bert", "FAILED", (8, HOSTILE))
     name = f"{PLACE}/nodes/{HOSTILE}"
     cloud.nodes[name] = tpu_v2.Node(name=name, accelerator_type=HOSTILE, runtime_version=HOSTILE)
@@ -247,7 +247,7 @@ def test_hostile_names_and_texts_are_plain_text(cloud: FakeCloud, tmp_path: Path
 
 
 def test_form_error_is_beside_its_field(cloud: FakeCloud, tmp_path: Path) -> None:
-    """In words, with the nearest name; Enter goes to the field, and nothing is sent."""
+    """An invalid field is named with the nearest valid value, and nothing is sent."""
 
     async def journey() -> None:
         async with app_of(cloud, tmp_path) as pilot:
@@ -266,7 +266,7 @@ def test_form_error_is_beside_its_field(cloud: FakeCloud, tmp_path: Path) -> Non
 
 
 def test_tpu7x_is_asked_of_compute_engine(cloud: FakeCloud, tmp_path: Path) -> None:
-    """The command of Compute Engine is shown before the name is asked for, and nothing is sent."""
+    """A tpu7x shows the command of Compute Engine, and nothing is sent."""
 
     async def journey() -> None:
         async with app_of(cloud, tmp_path) as pilot:

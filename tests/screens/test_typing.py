@@ -1,4 +1,4 @@
-"""Typing into blocks: what is typed is on the disk at once, and the editor stays while it runs."""
+"""Typing into blocks: drafts are saved at once, and the editor stays open in a run."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ async def _open(pilot: Pilot[None]) -> str:
 
 
 def test_typed_text_is_saved_within_moments(tmp_path: Path) -> None:
-    """With the editor still open: a kill now would lose nothing."""
+    """Typed text is on the disk while the editor is still open."""
 
     async def journey() -> None:
         async with tutor(tmp_path) as pilot:
@@ -40,7 +40,7 @@ def test_typed_text_is_saved_within_moments(tmp_path: Path) -> None:
 
 
 def test_typed_text_returns_in_next_session(tmp_path: Path) -> None:
-    """Of each block, until `u` brings the lesson's code back; then nothing is kept."""
+    """Typed code returns in the next session until `u` restores the lesson's code."""
 
     async def journey() -> None:
         async with tutor(tmp_path) as pilot:
@@ -56,7 +56,7 @@ def test_typed_text_returns_in_next_session(tmp_path: Path) -> None:
 
 
 def test_code_for_other_edition_is_kept_and_announced(tmp_path: Path) -> None:
-    """The learner decides which of the two counts."""
+    """Typed code for a changed lesson is kept with a message, and `u` discards it."""
 
     async def journey() -> None:
         async with tutor(tmp_path) as pilot:
@@ -74,7 +74,7 @@ def test_code_for_other_edition_is_kept_and_announced(tmp_path: Path) -> None:
 
 
 def test_unreadable_saved_code_is_reported_and_lesson_opens(tmp_path: Path) -> None:
-    """One sentence; the broken file stays."""
+    """An unreadable draft is reported once and kept, and the lesson opens."""
     folder = locations.make_folder(locations.make_state_folder() / "drafts")
     (folder / "start.hello.json").write_text("{")
 
@@ -90,7 +90,7 @@ def test_unreadable_saved_code_is_reported_and_lesson_opens(tmp_path: Path) -> N
 def test_unwritable_drafts_are_reported_once_while_typing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """While the app is open nothing is lost, and it is written as soon as that works."""
+    """Unwritable drafts are reported once, and are saved as soon as that works."""
     folder = locations.make_state_folder() / "drafts"
     folder.write_text("a file where the folder would be")
 
@@ -111,7 +111,7 @@ def test_unwritable_drafts_are_reported_once_while_typing(
 
 
 def test_editor_stays_open_while_block_runs(tmp_path: Path) -> None:
-    """Ctrl+R, a look, the next letter; what is typed after a run has not run."""
+    """The editor stays open in a run, and text typed after it counts as not run."""
 
     async def journey() -> None:
         async with tutor(tmp_path, size=(80, 40)) as pilot:
@@ -129,7 +129,7 @@ def test_editor_stays_open_while_block_runs(tmp_path: Path) -> None:
 
 
 def test_tab_indents_selection_and_keeps_text(tmp_path: Path) -> None:
-    """Whole lines, and Shift+Tab takes the step back, also of the one line one is in."""
+    """Tab indents the selected lines, and Shift+Tab removes one indent."""
     one = 'name = "you"\nprint("hello", name)'
     deeper = '    name = "you"\n    print("hello", name)'
 
@@ -156,7 +156,7 @@ def test_tab_indents_selection_and_keeps_text(tmp_path: Path) -> None:
 
 
 def test_backspace_takes_a_step_of_indent(tmp_path: Path) -> None:
-    """To the step before; elsewhere, and of what is selected, it takes that alone."""
+    """Backspace in the indent removes one step; elsewhere one character or the selection."""
 
     async def journey() -> None:
         async with tutor(tmp_path) as pilot:
@@ -178,7 +178,7 @@ def test_backspace_takes_a_step_of_indent(tmp_path: Path) -> None:
 
 
 def test_code_keeps_its_colours_while_it_changes(tmp_path: Path) -> None:
-    """Also behind letters of several bytes, and in a string of several lines."""
+    """Highlighting stays right behind multi-byte letters and in multi-line strings."""
     code = 'é = "ü"  # ä\nfor x in "abc":\n    print("""two\nlines""", 12)'
     block = f"# T\n\n```python run id=one\n{code}\n```\n"
 
@@ -207,7 +207,7 @@ def test_code_keeps_its_colours_while_it_changes(tmp_path: Path) -> None:
 
 
 def test_enter_on_gap_opens_editor_without_run(tmp_path: Path) -> None:
-    """What is typed there fills it; once it is filled, Enter runs the block."""
+    """Enter on an open gap opens the editor; on a filled one it runs the block."""
     gap = "```python {} {}=gap\nprint('sum', 1 + {})\n```\n\n"
     folded = f"<details><summary>Answer</summary>\n\n{gap.format('answer', 'of', 2)}</details>\n"
     output = "```output of=gap\nsum 3\n```\n\n"
@@ -231,7 +231,7 @@ def test_enter_on_gap_opens_editor_without_run(tmp_path: Path) -> None:
 
 
 def test_enter_leaves_editor_after_task_passes(tmp_path: Path) -> None:
-    """Once something else is typed, Enter begins a new line again."""
+    """After a pass, Enter leaves the editor; after another edit it begins a new line."""
     gap = "```python {} {}=gap\nprint('sum', 1 + {})\n```\n\n"
     folded = f"<details><summary>Answer</summary>\n\n{gap.format('answer', 'of', 2)}</details>\n"
     text = f"# G\n\n{gap.format('try', 'id', '...')}```output of=gap\nsum 3\n```\n\n{folded}"

@@ -1,4 +1,4 @@
-"""What tests of screens share: a project with Google on loopback, and a stand-in for a compiler."""
+"""Fixtures of tests of screens: a project with Google on loopback, and a compiler stub."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tpustarter.tui.lesson.page import lesson_commands
 
 @pytest.fixture(scope="module")
 def stub(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return an environment that stands in for one with JAX and libtpu."""
+    """Return the folder of a stub of an environment with JAX and libtpu."""
     folder = tmp_path_factory.mktemp("compiler")
     make_compiler(folder)
     return folder
@@ -25,7 +25,7 @@ def stub(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def project(monkeypatch: pytest.MonkeyPatch, home: Path) -> None:
-    """Configure a project and a zone, and nothing else of this machine's."""
+    """Configure a project and a zone, and no other setting of this machine."""
     configure(monkeypatch, home)
 
 
@@ -38,6 +38,6 @@ def cloud(project: None) -> Iterator[FakeCloud]:
 
 @pytest.fixture
 def long_command(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Start the program with more than its name."""
+    """Launch the program by a long command."""
     for module in (invocation, lesson_commands, text_layout):
         monkeypatch.setattr(module, "tpustarter_command", lambda: "python3 -m uv run tpustarter")

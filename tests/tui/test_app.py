@@ -1,4 +1,4 @@
-"""The app, driven by keys on sample lessons and checks: what a learner does, and what is seen."""
+"""The app driven by keys on sample lessons and checks, as a learner uses it."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ HOSTILE = "[red]x[/red] [@click=app.bell]y[/] \x1b[31mz\x1b[0m \x1b]0;title\x07 
 
 
 def test_first_session_leads_from_home_to_next_lesson(tmp_path: Path) -> None:
-    """First run, lesson, run, break it, bring it back, pass, done, next: all by the keys shown."""
+    """A first session: run, break, undo and pass a lesson, then go to the next."""
 
     async def journey() -> None:
         async with tutor(tmp_path) as pilot:
@@ -80,7 +80,7 @@ def test_first_session_leads_from_home_to_next_lesson(tmp_path: Path) -> None:
 def test_unexpected_output_fails_and_shows_expected(
     tmp_path: Path,
 ) -> None:
-    """FAIL, the first line that differs, and both outputs stand below the code."""
+    """A failed block shows the first differing line and both outputs below the code."""
     lesson = HELLO.replace("hello you\n", "hello nobody\n")
 
     async def journey() -> None:
@@ -99,7 +99,7 @@ def test_unexpected_output_fails_and_shows_expected(
 def test_running_block_stops_and_process_ends_with_lesson(
     tmp_path: Path,
 ) -> None:
-    """Esc stops the block at once; the heading names the holder, and `t` ends it."""
+    """Esc stops a block at once; the heading names its process, and `t` ends it."""
 
     async def journey() -> None:
         async with tutor(tmp_path, lessons={"hangs": HANGS, "hello": HELLO}) as pilot:
@@ -140,7 +140,7 @@ def _printed(app: object) -> str:
 
 
 def test_quit_during_block_leaves_no_process(tmp_path: Path) -> None:
-    """The app is gone, and so is the block's process."""
+    """Quitting ends the block's process."""
 
     async def journey() -> int:
         async with tutor(tmp_path, lessons={"hangs": HANGS}) as pilot:
@@ -162,7 +162,7 @@ def test_quit_during_block_leaves_no_process(tmp_path: Path) -> None:
 
 
 def test_checks_run_live_then_worst_comes_first(tmp_path: Path) -> None:
-    """The worst is marked, its details and log are one key away, and so is its lesson."""
+    """After the run the worst check is first, with keys for its log and lesson."""
 
     async def journey() -> None:
         async with tutor(tmp_path, checks=("fails", "passes", "warns", "raises")) as pilot:
@@ -195,7 +195,7 @@ def test_checks_run_live_then_worst_comes_first(tmp_path: Path) -> None:
 
 
 def test_check_opens_its_lesson(tmp_path: Path) -> None:
-    """`o` leads from the marked check to its lesson, and Esc back to it."""
+    """`o` opens the lesson of the marked check."""
 
     async def journey() -> None:
         async with tutor(tmp_path, checks=("fails",)) as pilot:
@@ -210,7 +210,7 @@ def test_check_opens_its_lesson(tmp_path: Path) -> None:
 
 
 def test_run_of_checks_stops_at_once(tmp_path: Path) -> None:
-    """`x` ends the check that hangs; what did not run is told as such."""
+    """`x` stops the hanging check, and checks that did not run are listed as not run."""
 
     async def journey() -> None:
         async with tutor(tmp_path, checks=("hangs", "passes")) as pilot:
@@ -231,7 +231,7 @@ def test_run_of_checks_stops_at_once(tmp_path: Path) -> None:
 def test_soaking_check_ends_when_screen_closes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """`x` lets it end by itself; nobody waits for it once its screen is left."""
+    """Closing the screen ends a check that soaks; `x` only asks it to end."""
     monkeypatch.setattr(runner, "FINISH_S", float("inf"))
 
     async def journey() -> None:
@@ -253,7 +253,7 @@ def test_soaking_check_ends_when_screen_closes(
 
 @pytest.mark.parametrize("size", SIZES)
 def test_every_screen_fits_and_shows_working_keys(tmp_path: Path, size: tuple[int, int]) -> None:
-    """At every size each screen has a way on, none is wider than the terminal, none breaks."""
+    """At every size each screen names a key, fits the terminal and raises no error."""
 
     async def journey() -> None:
         async with tutor(tmp_path, size=size) as pilot:
@@ -289,7 +289,7 @@ def test_every_screen_fits_and_shows_working_keys(tmp_path: Path, size: tuple[in
 
 
 def test_help_lists_keys_with_commands(tmp_path: Path) -> None:
-    """`?` on each screen shows that screen's own text."""
+    """`?` shows the help of the present screen."""
 
     async def journey() -> None:
         async with tutor(tmp_path, size=(120, 60)) as pilot:
@@ -304,7 +304,7 @@ def test_help_lists_keys_with_commands(tmp_path: Path) -> None:
 
 
 def test_search_finds_lesson_text_and_opens_lesson(tmp_path: Path) -> None:
-    """`/` anywhere, type, Down, Enter: the lesson whose text holds it."""
+    """`/`, a word, Down and Enter open the lesson whose text has the word."""
 
     async def journey() -> None:
         async with tutor(tmp_path) as pilot:
@@ -320,7 +320,7 @@ def test_search_finds_lesson_text_and_opens_lesson(tmp_path: Path) -> None:
 
 
 def test_setup_plan_shows_commands_and_runs_nothing(tmp_path: Path) -> None:
-    """Reasons, exact commands and what changes are there before anything can be run."""
+    """The plan shows reasons, commands and changes before anything runs."""
 
     async def journey() -> None:
         from tpustarter.core.content import read_lessons
@@ -339,7 +339,7 @@ def test_setup_plan_shows_commands_and_runs_nothing(tmp_path: Path) -> None:
 
 
 def test_hostile_text_is_plain_on_every_screen(tmp_path: Path) -> None:
-    """Markup is shown as written, and no control character reaches the terminal."""
+    """Markup is shown as text, and no control character reaches the terminal."""
     lesson = f"""# {HOSTILE}
 
 {HOSTILE}
@@ -364,7 +364,7 @@ raise ValueError({HOSTILE!r})
 
 
 def test_thousand_lessons_are_listed_and_searched(tmp_path: Path) -> None:
-    """The list opens, moves and is searched with the screen answering all the while."""
+    """A thousand lessons can be listed and searched."""
     lessons = {f"lesson-{n:04}": f"# {n}\n\nword{n} in it\n" for n in range(1000)}
 
     async def journey() -> None:
@@ -379,7 +379,7 @@ def test_thousand_lessons_are_listed_and_searched(tmp_path: Path) -> None:
 
 
 def test_huge_output_is_cut_and_survives_resize(tmp_path: Path) -> None:
-    """The last lines stay, with a note on what is above, at any width."""
+    """The last lines of a huge output are shown with a note on the rest, at any width."""
     lesson = "# Much\n\n```python run id=much\nfor n in range(5000):\n    print('line', n)\n```\n"
 
     async def journey() -> None:
@@ -399,7 +399,7 @@ def test_huge_output_is_cut_and_survives_resize(tmp_path: Path) -> None:
 
 
 def test_focus_and_place_survive_run(tmp_path: Path) -> None:
-    """What was marked in the list of checks stays marked, wherever it moves."""
+    """The marked check stays marked and focused after the run reorders the list."""
 
     async def journey() -> None:
         async with tutor(tmp_path, checks=("passes", "warns", "fails", "hangs")) as pilot:
@@ -419,7 +419,7 @@ def test_focus_and_place_survive_run(tmp_path: Path) -> None:
 
 
 def test_marked_row_is_visible_without_colours(tmp_path: Path) -> None:
-    """The marked row is painted reversed, and only while the list has the focus."""
+    """The marked row is painted reversed."""
 
     async def journey() -> None:
         async with tutor(tmp_path) as pilot:
@@ -432,7 +432,7 @@ def test_marked_row_is_visible_without_colours(tmp_path: Path) -> None:
 
 
 def test_garbage_collection_resumes_after_first_screen(tmp_path: Path) -> None:
-    """Until then nothing is looked through, for all that is imported stays."""
+    """Garbage collection is off until the first screen, because everything imported stays."""
     thresholds = gc.get_threshold()
 
     async def journey() -> None:

@@ -1,4 +1,4 @@
-"""The state of a block follows its runs and its code; no app is needed for that."""
+"""The state of a block, as its runs and edits change it, without an app."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ ENDED = "has_ended is_passable"
 
 @dataclass
 class TypedCode:
-    """Code that a test changes in place of an editor."""
+    """Code of a block that a test sets directly, without an editor."""
 
     text: str = OWN
     is_try: bool = False
@@ -32,17 +32,17 @@ class TypedCode:
 
     @property
     def exact_code(self) -> str:
-        """The code that is executed."""
+        """Return the code that is run."""
         return self.text
 
     @property
     def is_edited(self) -> bool:
-        """Whether it differs from the lesson's."""
+        """Return whether the code differs from the lesson's."""
         return self.text != OWN
 
     @property
     def waits_for_change(self) -> bool:
-        """Whether it is the unchanged code of a task."""
+        """Return whether the code is the unchanged code of a task."""
         return self.is_try and not self.is_edited
 
 
@@ -54,7 +54,7 @@ def state_of(code: TypedCode, before: str | None = None) -> BlockState:
 
 
 def run(state: BlockState, status: Status, **more: object) -> None:
-    """Run the present code, which ends so."""
+    """Run the present code with this result."""
     state.begin()
     state.end(BlockResult("one", status, **more))  # type: ignore[arg-type]
 
@@ -76,7 +76,7 @@ def flags(state: BlockState) -> str:
     ],
 )
 def test_result_is_judged_by_its_code(status: Status, own: str, edited: str, task: str) -> None:
-    """A failure counts for the lesson's code; code of a task or of the user may print anything."""
+    """Only the lesson's own code fails by its output; edited code and tasks do not."""
     states = [
         state_of(TypedCode()),
         state_of(TypedCode("x")),
@@ -88,7 +88,7 @@ def test_result_is_judged_by_its_code(status: Status, own: str, edited: str, tas
 
 
 def test_result_belongs_to_the_executed_code() -> None:
-    """It counts no longer once something else is typed, and again when that is undone."""
+    """A result counts only for the code that ran: editing hides it, undoing shows it again."""
     code = TypedCode()
     state = state_of(code)
     run(state, "fail")
@@ -100,7 +100,7 @@ def test_result_belongs_to_the_executed_code() -> None:
 
 
 def test_pass_stays_when_code_is_edited() -> None:
-    """Only the lesson's own code can take it back."""
+    """After a pass, only a failure of the lesson's own code takes the pass back."""
     code = TypedCode()
     state = state_of(code)
     run(state, "pass")
@@ -114,7 +114,7 @@ def test_pass_stays_when_code_is_edited() -> None:
 
 @pytest.mark.parametrize(("was_left", "before"), [(True, None), (False, "pass")])
 def test_task_left_or_done_is_passable(was_left: bool, before: str | None) -> None:
-    """Else reading on stops at it."""
+    """A task that was left or done lets Enter read on; an open one stops it."""
     state = state_of(TypedCode(is_try=True), before)
     assert state.is_passable is (before == "pass")
     state.was_left = was_left
@@ -122,7 +122,7 @@ def test_task_left_or_done_is_passable(was_left: bool, before: str | None) -> No
 
 
 def test_typing_while_it_runs_is_seen() -> None:
-    """The page does not scroll under the user's hands."""
+    """Typing during a run is recorded until its end, so that the page does not scroll."""
     code = TypedCode(is_editing=True)
     state = state_of(code)
     state.begin()
@@ -146,7 +146,7 @@ def test_typing_while_it_runs_is_seen() -> None:
 def test_variables_go_with_the_process(
     status: Status, more: dict[str, object], is_gone: bool
 ) -> None:
-    """Code that did not begin has made none."""
+    """Variables are gone with the process, if any code had begun."""
     state = state_of(TypedCode())
     run(state, status, **more)
     assert not state.follow(has_run=True)
@@ -156,6 +156,6 @@ def test_variables_go_with_the_process(
 
 
 def test_state_needs_no_textual() -> None:
-    """It is data; the widget draws it."""
+    """The module of the state imports nothing of Textual."""
     names = structure.imported_names(ast.parse(Path(block_state.__file__).read_bytes()))
     assert not [name for name in names if name.startswith(("textual", "tpustarter.tui"))]

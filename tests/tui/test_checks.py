@@ -1,4 +1,4 @@
-"""The list of checks: what needs attention by name, the rest folded; the bar and the last line."""
+"""The list of checks: folded rows, the bar and the last line."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def rows_of(seen: str) -> list[str]:
 def test_finished_run_lists_problems_first_and_folds_passes(
     tmp_path: Path, size: tuple[int, int]
 ) -> None:
-    """The worst one is marked, and `p` lists what is folded, and folds it again."""
+    """The worst check is marked, and `p` unfolds and folds the passes."""
 
     async def journey() -> None:
         async with tutor(tmp_path, size=size) as pilot:
@@ -67,7 +67,7 @@ def test_finished_run_lists_problems_first_and_folds_passes(
 
 @pytest.mark.parametrize("size", [(80, 60), (120, 60), (200, 60)], ids=str)
 def test_list_shows_each_claim_whole(tmp_path: Path, size: tuple[int, int]) -> None:
-    """On one line where the list can have the width for that; else it goes on below itself."""
+    """Each claim is on one line if the list can be wide enough, and wraps otherwise."""
     claim = "A claim of many words is read to its end wherever it stands"
 
     async def journey() -> None:
@@ -96,7 +96,7 @@ def test_list_shows_each_claim_whole(tmp_path: Path, size: tuple[int, int]) -> N
 def test_full_screen_check_shows_method_lesson_and_code(
     tmp_path: Path, size: tuple[int, int]
 ) -> None:
-    """The code stands beside that where there is room, before the check has run as well."""
+    """The page of a check has its method, lesson and code, before it has run as well."""
 
     async def journey() -> None:
         async with tutor(tmp_path, size=size, checks=("passes", "hangs")) as pilot:
@@ -125,7 +125,7 @@ def test_full_screen_check_shows_method_lesson_and_code(
 
 @pytest.mark.parametrize("size", [(120, 35), (80, 24)], ids=str)
 def test_wide_window_shows_method_of_marked_check(tmp_path: Path, size: tuple[int, int]) -> None:
-    """Before it has run and after, in place of an empty area; a small window has Enter for it."""
+    """A wide window shows the method of the marked check; a small one shows it after Enter."""
     told = ("Count all of them.", "From its lesson, “Hello”", "A first lesson about a word.")
 
     def is_told(seen: str) -> bool:
@@ -162,14 +162,14 @@ def test_wide_window_shows_method_of_marked_check(tmp_path: Path, size: tuple[in
     ],
 )
 def test_address_breaks_only_at_slash(width: int, lines: list[str]) -> None:
-    """It stands behind its label, on a line of its own, or it is broken at a slash."""
+    """An address is behind its label or on its own line, and breaks only at a slash."""
     address = check_details.AddressLine("page  ", "https://docs.jax.dev/en/latest/precision.html")
 
     assert lines == [line.plain for line in address.lines(width)]
 
 
 def test_check_opened_during_run_stays_in_sight(tmp_path: Path) -> None:
-    """The run goes on to others behind it, and folds its row; Esc leads back to the list."""
+    """The open check stays in sight while others run, and Esc returns to the list."""
 
     async def journey() -> None:
         async with tutor(tmp_path, checks=("passes",)) as pilot:
@@ -195,7 +195,7 @@ def test_check_opened_during_run_stays_in_sight(tmp_path: Path) -> None:
 def test_key_acts_on_check_marked_before_move(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seen_s: float, opened: str
 ) -> None:
-    """The mark goes on with the run, and nobody presses a key for what they have not seen yet."""
+    """A key pressed just after the mark moved acts on the check marked before."""
     monkeypatch.setattr(check_list, "SEEN_S", seen_s)
 
     async def journey() -> None:
@@ -217,7 +217,7 @@ def test_key_acts_on_check_marked_before_move(
 def test_unfolding_passes_still_marks_worst_check_at_end(
     tmp_path: Path,
 ) -> None:
-    """Between two checks that key puts the mark from a row of many to the first of them."""
+    """The worst check is marked at the end, even if passes were unfolded during the run."""
 
     async def journey() -> None:
         async with tutor(tmp_path, checks=("hangs", "passes")) as pilot:
@@ -238,7 +238,7 @@ def test_unfolding_passes_still_marks_worst_check_at_end(
 
 
 def test_marked_row_is_in_sight_after_reorder(tmp_path: Path) -> None:
-    """What was moved to the last line while checks ran may be the first one after them."""
+    """A marked row that moves from the last line to the first is scrolled into sight."""
 
     async def journey() -> None:
         async with tutor(tmp_path, checks=("passes",)) as pilot:
@@ -258,7 +258,7 @@ def test_marked_row_is_in_sight_after_reorder(tmp_path: Path) -> None:
 
 
 def test_esc_leads_from_log_to_findings_then_list(tmp_path: Path) -> None:
-    """One step at a time, from a log on the whole screen too."""
+    """Esc goes from the log to the findings and then to the list, also from full screen."""
 
     async def journey() -> None:
         async with tutor(tmp_path) as pilot:
@@ -277,7 +277,7 @@ def test_esc_leads_from_log_to_findings_then_list(tmp_path: Path) -> None:
 
 
 def test_enter_unfolds_row_of_passing_checks(tmp_path: Path) -> None:
-    """Its details name each with its claim; unfolded, its first one is marked, and back."""
+    """Enter unfolds the passes and marks the first; the details of the row list their claims."""
 
     async def journey() -> None:
         async with tutor(tmp_path) as pilot:
@@ -302,7 +302,7 @@ def test_enter_unfolds_row_of_passing_checks(tmp_path: Path) -> None:
 
 
 def test_few_passing_checks_are_not_folded(tmp_path: Path) -> None:
-    """There is nothing to fold, and no key for it."""
+    """A few passes are listed singly, and no key to fold them is shown."""
 
     async def journey() -> None:
         async with tutor(tmp_path) as pilot:
@@ -315,7 +315,7 @@ def test_few_passing_checks_are_not_folded(tmp_path: Path) -> None:
 
 
 def test_last_line_shows_result_and_next_key(tmp_path: Path) -> None:
-    """After a failure the one that explains it."""
+    """After a failure the last line names the key that explains it."""
 
     async def journey() -> None:
         async with tutor(tmp_path) as pilot:
@@ -329,7 +329,7 @@ def test_last_line_shows_result_and_next_key(tmp_path: Path) -> None:
 
 
 def test_last_line_names_setup_that_fixes_warning(tmp_path: Path) -> None:
-    """It is what the command line says to do; s shows the plan of that very set-up."""
+    """The last line names the set-up from the warning's hint, and `s` opens its plan."""
 
     async def journey() -> None:
         async with tutor(tmp_path, checks=("passes", "warns")) as pilot:
@@ -346,7 +346,7 @@ def test_last_line_names_setup_that_fixes_warning(tmp_path: Path) -> None:
 
 
 def test_page_of_check_names_only_its_keys(tmp_path: Path) -> None:
-    """There f and o act on the check of the page, and Esc leads to the list; so it is at a log."""
+    """On the page or log of a check the keys act on that check, and Esc leads to the list."""
 
     async def journey() -> None:
         async with tutor(tmp_path) as pilot:
@@ -369,7 +369,7 @@ def test_page_of_check_names_only_its_keys(tmp_path: Path) -> None:
 
 
 def test_bar_shows_progress_and_failures_during_run(tmp_path: Path) -> None:
-    """What went wrong comes first, then what runs; what has not run yet is one row."""
+    """Failures come first, then the running check; checks that have not run are one row."""
 
     async def journey() -> None:
         async with tutor(tmp_path, checks=("fails", "hangs", "passes")) as pilot:
@@ -393,7 +393,7 @@ def test_bar_shows_progress_and_failures_during_run(tmp_path: Path) -> None:
 
 
 def test_stopped_run_folds_checks_left(tmp_path: Path) -> None:
-    """Many checks were stopped before their turn; none of them says anything of its own."""
+    """Checks that a stop left unrun are one row."""
 
     async def journey() -> None:
         async with tutor(tmp_path, checks=("hangs", "passes")) as pilot:
@@ -420,7 +420,7 @@ def test_stopped_run_folds_checks_left(tmp_path: Path) -> None:
     ],
 )
 def test_bar_counts_failures(statuses: Sequence[str], said: str) -> None:
-    """All of them count as done, skipped ones too."""
+    """The bar counts every ended check as done, skips included, and names failures."""
     known = RunProgress(Check(f"jax.n{n}", Path()) for n in range(8))
     for n, status in enumerate(statuses):
         known.follow(CheckEnded(result(status, f"jax.n{n}")))
@@ -429,7 +429,7 @@ def test_bar_counts_failures(statuses: Sequence[str], said: str) -> None:
 
 
 def test_skip_for_missing_resource_is_not_folded() -> None:
-    """What was asked for and is missing is named, above those that hold nothing against anybody."""
+    """A skip for a missing resource has a row of its own, above the folded skips."""
     plain = [result("skip", f"host.n{n}", reason="not-applicable") for n in range(5)]
     missing = result("skip", "jax.n", reason="missing-resource")
     results = {one.id: one for one in (*plain, missing)}
@@ -441,7 +441,7 @@ def test_skip_for_missing_resource_is_not_folded() -> None:
 
 
 def test_missing_frameworks_have_no_rows(tmp_path: Path) -> None:
-    """The line above says that they are not installed, and they are not counted as open."""
+    """Checks of frameworks that are not installed have no rows and do not count as open."""
 
     async def journey() -> None:
         async with tutor(tmp_path) as pilot:
@@ -460,7 +460,7 @@ def test_missing_frameworks_have_no_rows(tmp_path: Path) -> None:
 
 
 def test_log_belongs_to_marked_check_alone(tmp_path: Path) -> None:
-    """It is named by its check, and moving on shows the findings of the next one, and of it too."""
+    """The title names the check of the log, and moving to another check closes the log."""
 
     async def journey() -> None:
         async with tutor(tmp_path) as pilot:
@@ -476,7 +476,7 @@ def test_log_belongs_to_marked_check_alone(tmp_path: Path) -> None:
 
 
 def test_full_screen_shows_log_below_findings(tmp_path: Path) -> None:
-    """What stands beside a list already is worth no screen of its own."""
+    """The full-screen page of a check has its log below the findings, and Enter closes it."""
 
     async def journey() -> None:
         async with tutor(tmp_path, size=(200, 50)) as pilot:
@@ -491,7 +491,7 @@ def test_full_screen_shows_log_below_findings(tmp_path: Path) -> None:
 
 
 def test_bar_uses_available_width() -> None:
-    """A third of the screen, and no less than on a narrow one."""
+    """The bar takes a third of the width, and at least 20 columns."""
     narrow, wide = (status_line.format_progress(RunProgress(), width) for width in (40, 180))
     assert 20 == len(narrow.partition(" ")[0])
     assert 60 == len(wide.partition(" ")[0])
@@ -518,7 +518,7 @@ RAISES = WRONG.partition("    yield")[0].replace("A variable", "What reads it") 
 
 
 def test_known_cause_replaces_guess(tmp_path: Path) -> None:
-    """The cause stands first, and the log would only be searched for what is likely."""
+    """The known cause comes first, without a key to search the log for likely ones."""
 
     async def journey() -> None:
         async with tutor(tmp_path, size=(120, 40)) as pilot:

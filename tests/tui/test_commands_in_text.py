@@ -1,4 +1,4 @@
-"""The commands that a lesson names, where what starts the program is long."""
+"""Commands in lesson texts when the command that starts the program is long."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ tpustarter check host.space
 
 @pytest.mark.usefixtures("long_command")
 def test_sentence_has_short_command_and_launch_hint_once(tmp_path: Path) -> None:
-    """A command that stands alone can be copied as it stands."""
+    """Sentences name the short command; how to launch it is explained once."""
 
     async def journey() -> None:
         async with tutor(tmp_path, lessons={"t": LESSON}) as pilot:
@@ -46,12 +46,12 @@ def test_sentence_has_short_command_and_launch_hint_once(tmp_path: Path) -> None
 @pytest.mark.usefixtures("long_command")
 @pytest.mark.parametrize("text", ["No command.", "```sh\ntpustarter check\n```", "`tpustarter`"])
 def test_text_without_command_has_no_launch_hint(text: str) -> None:
-    """A fence shows the whole command, and the name alone is not one to be typed."""
+    """A fence or the bare name needs no hint on how to launch the program."""
     assert split_at_command(text) is None
 
 
 def test_installed_program_needs_no_launch_hint(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Most who installed it type its name."""
+    """If the program is installed, no hint explains how to launch it."""
     monkeypatch.setattr(lesson_commands, "tpustarter_command", lambda: "tpustarter")
 
     assert split_at_command("Type `tpustarter check`.") is None

@@ -1,4 +1,4 @@
-"""Ctrl+C where one types: it copies what the learner has selected, and still leads out."""
+"""Ctrl+C in an editor: copies the learner's selection, and still quits."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def _text(pilot: Pilot[None]) -> str:
 
 
 def test_ctrl_c_copies_selection_then_asks_to_quit(tmp_path: Path) -> None:
-    """The terminal's clipboard has it, and the text stays as it is."""
+    """Ctrl+C copies the selection and keeps it in the text; another one asks to quit."""
     sent: list[str] = []
 
     async def journey() -> None:
@@ -52,7 +52,7 @@ def test_ctrl_c_copies_selection_then_asks_to_quit(tmp_path: Path) -> None:
 
 
 def test_notice_covers_the_end_of_the_key_line(tmp_path: Path) -> None:
-    """Otherwise the last letter of the line stands alone behind it."""
+    """The notice covers the key line to its end."""
 
     async def journey() -> None:
         async with tutor(tmp_path) as pilot:
@@ -64,7 +64,7 @@ def test_notice_covers_the_end_of_the_key_line(tmp_path: Path) -> None:
 
 
 def test_app_selection_is_not_copied_by_ctrl_c(tmp_path: Path) -> None:
-    """Who wants to quit loses nothing that is on the clipboard; selected anew it is copied."""
+    """Text selected by the app is not copied by Ctrl+C; text the user selects is."""
 
     async def journey() -> None:
         async with tutor(tmp_path, lessons={"asks": LESSON}, size=(80, 40)) as pilot:
@@ -82,7 +82,7 @@ def test_app_selection_is_not_copied_by_ctrl_c(tmp_path: Path) -> None:
 
 
 def test_ctrl_c_stops_run_before_copying(tmp_path: Path) -> None:
-    """Also with text selected."""
+    """During a run Ctrl+C stops the run, even with text selected."""
 
     async def journey() -> None:
         async with tutor(tmp_path, lessons={"hangs": HANGS}) as pilot:

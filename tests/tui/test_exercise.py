@@ -1,4 +1,4 @@
-"""Questions and exercises in the app: answered with a digit, judged when the file is saved."""
+"""Questions and exercises in the app: answers by digit, and judging at each save."""
 
 from __future__ import annotations
 
@@ -43,12 +43,12 @@ def add_another(folder: Path) -> None:
 
 
 def learner_file() -> Path:
-    """Return where the learner's copy is."""
+    """Return the path of the learner's copy."""
     return locations.make_state_folder() / "exercises" / "start" / "double.py"
 
 
 def test_digit_answers_question_and_shows_reason(tmp_path: Path) -> None:
-    """Every answer has its reason; what was answered is remembered."""
+    """A digit answers a question and shows the reason, and answers are stored."""
 
     async def journey() -> None:
         async with tutor(tmp_path, lessons={"asks": LESSON}) as pilot:
@@ -68,7 +68,7 @@ def test_digit_answers_question_and_shows_reason(tmp_path: Path) -> None:
 
 
 def test_saved_exercise_is_judged(tmp_path: Path) -> None:
-    """The task, the path, a wrong answer with what was found, then the right one."""
+    """A saved exercise shows the task, a wrong verdict, and then a right one."""
 
     async def journey() -> None:
         async with tutor(tmp_path, lessons={"asks": LESSON}) as pilot:
@@ -91,7 +91,7 @@ def test_saved_exercise_is_judged(tmp_path: Path) -> None:
 
 
 def test_right_answer_shows_lesson_learned_and_next_key(tmp_path: Path) -> None:
-    """One key goes to the next lesson of the path, and Esc from there back to where one began."""
+    """The verdict shows what was learned; Enter opens the next lesson, and Esc goes back."""
     lessons = {"asks": LESSON, "then": "# Then\n\nOn we go.\n"}
     paths = "- {id: laptop, title: Mine, who: W., lessons: [start/asks, start/then]}\n"
 
@@ -117,7 +117,7 @@ def test_right_answer_shows_lesson_learned_and_next_key(tmp_path: Path) -> None:
 
 
 def test_hint_solution_and_reset_have_keys(tmp_path: Path) -> None:
-    """The solution asks first while no answer has passed."""
+    """`h` gives hints, `s` the solution after a question, and `u` the shipped text."""
 
     async def journey() -> None:
         async with tutor(tmp_path, lessons={"asks": LESSON}) as pilot:
@@ -147,7 +147,7 @@ def test_hint_solution_and_reset_have_keys(tmp_path: Path) -> None:
 
 
 def test_broken_answer_leaves_keys_of_help(tmp_path: Path) -> None:
-    """On 80 columns hints come before judging again, and after the last one the solution does."""
+    """At 80 columns hints are named before judging again, and then the solution."""
 
     async def journey() -> None:
         async with tutor(tmp_path, lessons={"asks": LESSON}, size=(80, 24)) as pilot:
@@ -163,7 +163,7 @@ def test_broken_answer_leaves_keys_of_help(tmp_path: Path) -> None:
 
 
 def test_endless_answer_is_stopped_by_key(tmp_path: Path) -> None:
-    """Esc stops it first, and leaves the exercise the second time."""
+    """Esc first stops an endless answer, and then leaves the exercise."""
     endless = SHIPPED.replace("def double", "while True:\n    pass\n\ndef double")
 
     async def journey() -> None:
@@ -182,7 +182,7 @@ def test_endless_answer_is_stopped_by_key(tmp_path: Path) -> None:
 
 
 def test_e_edits_file_and_keeps_every_letter(tmp_path: Path) -> None:
-    """Ctrl+R judges; the task and what judges it stay as they are, and Esc ends typing."""
+    """`e` edits the learner's part, Ctrl+R judges it, and Esc ends typing."""
 
     async def journey() -> None:
         async with tutor(tmp_path, lessons={"asks": LESSON}, size=(80, 40)) as pilot:
@@ -213,7 +213,7 @@ def test_e_edits_file_and_keeps_every_letter(tmp_path: Path) -> None:
 
 
 def test_code_to_replace_is_in_sight(tmp_path: Path) -> None:
-    """Also below more lines than the terminal has, or nobody knows what typing replaces."""
+    """The line to replace is in sight, even below more lines than the screen has."""
     text = SHIPPED.replace("def double", "X = 1\n" * 30 + "def double")
 
     async def journey() -> None:
@@ -225,7 +225,7 @@ def test_code_to_replace_is_in_sight(tmp_path: Path) -> None:
 
 
 def test_solved_exercise_stays_solved_after_wrong_answer(tmp_path: Path) -> None:
-    """A later answer that is wrong takes nothing away."""
+    """A wrong answer after a right one leaves the exercise solved."""
 
     async def journey() -> None:
         async with tutor(tmp_path, lessons={"asks": LESSON}, size=(80, 40)) as pilot:
@@ -241,7 +241,7 @@ def test_solved_exercise_stays_solved_after_wrong_answer(tmp_path: Path) -> None
 
 
 def test_broken_exercise_is_reported_in_lesson(tmp_path: Path) -> None:
-    """One clear error in the place of the lesson, and Esc leads back."""
+    """A broken exercise is one error in place of the lesson, and Esc goes back."""
     write_lessons(tmp_path / "lessons", asks=LESSON)
 
     async def journey() -> None:

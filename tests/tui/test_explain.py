@@ -1,4 +1,4 @@
-"""An error of one's own is explained in the app: pasted anywhere, typed, or named as a log."""
+"""A user's own error explained in the app: pasted, typed, or named as a log."""
 
 from __future__ import annotations
 
@@ -36,14 +36,14 @@ async def _paste(pilot: Pilot[None], text: str) -> None:
 
 
 async def _explained(pilot: Pilot[None]) -> str:
-    """Return the screen once it says what is known."""
+    """Return the screen once the explanation is complete."""
     await until(pilot, lambda: isinstance(pilot.app.screen, ExplanationScreen))
     await until(pilot, lambda: "searching what" not in on_screen(pilot.app))
     return on_screen(pilot.app)
 
 
 def test_pasted_error_is_explained_at_once(tmp_path: Path) -> None:
-    """`f` asks for it; Esc leads back to the text, which can be changed and explained again."""
+    """A pasted error is explained, and Esc returns to the text to change it."""
 
     async def journey() -> None:
         async with tutor(tmp_path, size=(120, 40)) as pilot:
@@ -65,7 +65,7 @@ def test_pasted_error_is_explained_at_once(tmp_path: Path) -> None:
 
 
 def test_second_error_replaces_first(tmp_path: Path) -> None:
-    """Two errors in one text would be answered with what the first one was."""
+    """A pasted error replaces the previous text, so only the new one is explained."""
 
     async def journey() -> None:
         async with tutor(tmp_path, size=(120, 40)) as pilot:
@@ -88,7 +88,7 @@ def test_second_error_replaces_first(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("keys", [[], ["slash"], ["l"], ["c"]], ids=["home", "search", "l", "c"])
 def test_error_can_be_pasted_on_any_screen(keys: list[str], tmp_path: Path) -> None:
-    """A search takes a line, and would lose all of an error but the first."""
+    """A multi-line error pasted on any screen is explained, also in a search."""
 
     async def journey() -> None:
         async with tutor(tmp_path, size=(120, 40)) as pilot:
@@ -100,7 +100,7 @@ def test_error_can_be_pasted_on_any_screen(keys: list[str], tmp_path: Path) -> N
 
 
 def test_text_pasted_into_code_is_code(tmp_path: Path) -> None:
-    """An editor takes many lines, and nothing else happens."""
+    """Text pasted into an editor is code and is not explained."""
 
     async def journey() -> None:
         async with tutor(tmp_path) as pilot:
@@ -113,7 +113,7 @@ def test_text_pasted_into_code_is_code(tmp_path: Path) -> None:
 
 
 def test_single_line_error_is_explained_outside_input(tmp_path: Path) -> None:
-    """Many are copied without the traceback above them."""
+    """A single line pasted outside an input is explained, since many lack a traceback."""
 
     async def journey() -> None:
         async with tutor(tmp_path, size=(120, 40)) as pilot:
@@ -126,7 +126,7 @@ def test_single_line_error_is_explained_outside_input(tmp_path: Path) -> None:
 
 
 def test_pasted_word_is_not_explained(tmp_path: Path) -> None:
-    """On Home it does nothing, and a search looks for it."""
+    """A pasted word does nothing on Home, and is searched for in a search."""
 
     async def journey() -> None:
         async with tutor(tmp_path) as pilot:
@@ -140,7 +140,7 @@ def test_pasted_word_is_not_explained(tmp_path: Path) -> None:
 
 
 def test_log_is_explained_by_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Enter takes it, also from the line of a search."""
+    """Enter explains the log at a typed path, also in the input of a search."""
     monkeypatch.setenv("HOME", str(tmp_path))
     (tmp_path / "train.log").write_text(HELD)
 
@@ -175,7 +175,7 @@ def test_log_is_explained_by_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 def test_unexplainable_input_is_reported_below_text(
     typed: str, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """In a line below the text, which stays."""
+    """Input that cannot be explained gets a message below it, and stays."""
     monkeypatch.setenv("HOME", str(tmp_path))
     (tmp_path / "train.log").write_text(HELD)
     (tmp_path / "folder.log").mkdir()
@@ -195,13 +195,13 @@ def test_unexplainable_input_is_reported_below_text(
     "word", ["jax.errors.UnexpectedTracerError", "logging.error", "np.log10", "sys.exit", "Killed"]
 )
 def test_word_that_is_no_path_is_error_text(word: str) -> None:
-    """A name with a dot in it may be what somebody wants to know about."""
+    """A word with a dot that is no file is taken as an error text."""
     assert not is_log_path(word)
     assert PASTED == read_failure(word).kind
 
 
 def test_unknown_error_gets_suggestions(tmp_path: Path) -> None:
-    """It is no error of the app."""
+    """Text that matches no known failure is answered with a message, not with an error."""
 
     async def journey() -> None:
         async with tutor(tmp_path, size=(120, 40)) as pilot:
@@ -212,7 +212,7 @@ def test_unknown_error_gets_suggestions(tmp_path: Path) -> None:
 
 
 def test_mistake_in_own_program_is_explained(tmp_path: Path) -> None:
-    """As on the command line: not every error is one of the TPU."""
+    """A mistake in the user's program is explained as on the command line."""
 
     async def journey() -> None:
         async with tutor(tmp_path, size=(120, 40)) as pilot:
@@ -228,7 +228,7 @@ def test_mistake_in_own_program_is_explained(tmp_path: Path) -> None:
 
 
 def test_line_with_two_signs_is_quoted_once(tmp_path: Path) -> None:
-    """One sign names the exception from its module on, another from its class."""
+    """A line that matches two patterns is quoted once."""
 
     async def journey() -> None:
         async with tutor(tmp_path, size=(120, 40)) as pilot:

@@ -1,4 +1,4 @@
-"""Home and the choice of a path: who one is, what comes next, and how far one is."""
+"""Home and the choice of a path: who it is for, the next lesson and progress."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def staged(folder: Path) -> TpustarterApp:
 
 
 def test_quarantine_notice_hides_home_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """As the command line tells it."""
+    """The notice of a file put aside shortens the home folder and hides secrets."""
     monkeypatch.setenv("HOME", str(tmp_path))
     broken = tmp_path / "hf_Qq7zQq7zQq7zQq7zQq7z.json"
     broken.write_text("{")
@@ -79,14 +79,14 @@ def test_quarantine_notice_hides_home_path(tmp_path: Path, monkeypatch: pytest.M
 
 
 def begin(folder: Path, name: str) -> None:
-    """Let the first block of a lesson have passed."""
+    """Record a pass of the first block of a lesson."""
     lesson = next(one for one in content.read_lessons(folder) if one.id == f"start/{name}")
     block = list_blocks(lesson)[0]
     lesson_progress.record_block(lesson, block, BlockResult(block.id, "pass"))
 
 
 def test_first_start_asks_for_path_and_remembers_choice(tmp_path: Path) -> None:
-    """Each path with lessons and time; a digit chooses; the next start does not ask."""
+    """Each path has its lessons and minutes, a digit chooses, and the next start does not ask."""
 
     async def journey() -> None:
         async with tutor(tmp_path, path=None) as pilot:
@@ -108,7 +108,7 @@ def test_first_start_asks_for_path_and_remembers_choice(tmp_path: Path) -> None:
 
 
 def test_path_names_missing_setup_and_its_size(tmp_path: Path) -> None:
-    """Home says it at the start of the path, and the list of paths adds the command."""
+    """Home names the missing set-up and its size, and the list of paths adds the command."""
     write_lessons(tmp_path / "lessons", one=HELLO, two=HELLO)
     file = tmp_path / "lessons/start/0002-two.md"
     needs_torch = file.read_text().replace("needs: {}", 'needs: {torch_xla: "2.9"}')
@@ -129,7 +129,7 @@ def test_path_names_missing_setup_and_its_size(tmp_path: Path) -> None:
 def test_path_needing_newer_jax_begins_with_setup(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Home names the command at 80x24, and the Python that it is about."""
+    """Home names the set-up and the Python that is too old, at 80x24."""
     make_python(tmp_path / ".venv", jax="0.6.2")
     monkeypatch.chdir(tmp_path)
     write_lessons(tmp_path / "lessons", one=HELLO)
@@ -146,7 +146,7 @@ def test_path_needing_newer_jax_begins_with_setup(
 
 @pytest.mark.parametrize("size", [(80, 34), (120, 35), (200, 50)])
 def test_all_paths_are_in_sight(size: tuple[int, int], tmp_path: Path) -> None:
-    """Beside them stands who the marked one is for: ten sentences more would hide the last."""
+    """All paths fit the screen; whom the marked one is for is shown beside them."""
 
     async def journey() -> None:
         app = TpustarterApp(checks=write_checks(tmp_path / "checks"))
@@ -172,7 +172,7 @@ def test_all_paths_are_in_sight(size: tuple[int, int], tmp_path: Path) -> None:
 def test_esc_takes_path_that_suits_machine(
     generation: str | None, reason: str, title: str, tmp_path: Path
 ) -> None:
-    """It is marked, with the reason, and Home says which path it is."""
+    """The suggested path is marked with its reason, and Esc takes it."""
 
     async def journey() -> None:
         app = staged(tmp_path)
@@ -191,12 +191,12 @@ def test_esc_takes_path_that_suits_machine(
 
 
 class Unknown(Machine):
-    """A machine that is looked at until a test says what it is."""
+    """A machine whose examination waits until the test allows it."""
 
     told = threading.Event()
 
     def list_names(self, folder: str) -> list[str]:
-        """Wait first."""
+        """Wait for the test, then list the names."""
         self.told.wait(HANG_S)
         return super().list_names(folder)
 
@@ -211,7 +211,7 @@ class Unknown(Machine):
     ],
 )
 def test_choice_before_machine_is_known_stays(keys: list[str], path: str, tmp_path: Path) -> None:
-    """A path that was chosen is not changed by what suits the machine; that comes after Esc."""
+    """A path chosen before the machine is known is not changed by a suggestion."""
     Unknown.told.clear()
 
     async def journey() -> None:
@@ -234,7 +234,7 @@ def test_choice_before_machine_is_known_stays(keys: list[str], path: str, tmp_pa
 
 
 def test_key_opens_next_lesson_from_any_row(tmp_path: Path) -> None:
-    """The first of the path that is not done; with none left there is no such key."""
+    """`n` opens the first open lesson of the path, and is not named if none is left."""
 
     async def journey() -> None:
         async with driven(staged(tmp_path), (80, 24)) as pilot:
@@ -252,7 +252,7 @@ def test_key_opens_next_lesson_from_any_row(tmp_path: Path) -> None:
 
 
 def test_existing_progress_skips_path_question(tmp_path: Path) -> None:
-    """Progress without a chosen path, as from an earlier version, leads to Home."""
+    """Progress without a chosen path opens Home."""
     lesson_progress.record_lesson_done("start/hello")
 
     async def journey() -> None:
@@ -264,7 +264,7 @@ def test_existing_progress_skips_path_question(tmp_path: Path) -> None:
 
 
 def test_home_shows_progress_and_folds_completed_stages(tmp_path: Path) -> None:
-    """A bar with words, the current stage open, others one line each; Enter opens a stage."""
+    """Home has a bar, the current stage open and the others folded; Enter opens one."""
 
     async def journey() -> None:
         async with driven(staged(tmp_path), (80, 24)) as pilot:
@@ -297,7 +297,7 @@ def test_home_shows_progress_and_folds_completed_stages(tmp_path: Path) -> None:
 
 
 def test_machine_and_checks_are_beside_path_when_wide(tmp_path: Path) -> None:
-    """Machine and last check stand on the right of it from 120 columns, and below it on fewer."""
+    """From 120 columns on, machine and last check are to the right of the path."""
 
     async def journey() -> None:
         async with tutor(tmp_path, size=(160, 40)) as pilot:
@@ -315,7 +315,7 @@ def test_machine_and_checks_are_beside_path_when_wide(tmp_path: Path) -> None:
 
 
 def test_completed_path_offers_other_paths(tmp_path: Path) -> None:
-    """There is no next lesson; the check is offered, and the key for another path is named."""
+    """A completed path offers the checks and the key for other paths."""
     for name in ("hello", "hangs"):
         lesson_progress.record_lesson_done(f"start/{name}")
 
@@ -330,12 +330,12 @@ def test_completed_path_offers_other_paths(tmp_path: Path) -> None:
 
 
 def shown_check(check: dict[str, Any]) -> list[str]:
-    """Return what Home shows of a check that is remembered, line by line."""
+    """Return the lines that Home shows of a stored check run."""
     return [line.plain for each in home_rows.check_lines(check) for line in each.lines(200)]
 
 
 def test_home_names_failures_of_last_checks() -> None:
-    """Three at most are named, of the last run and of the one in another Python."""
+    """Home names at most three failures of the last run and of the last other Python."""
     last = RunSummary(passed=3, failed=1, warned=1)
     before = RunSummary(passed=1, warned=4)
     wrong = {"fail": ["host.a"], "warn": ["host.b"]}
@@ -353,7 +353,7 @@ def test_home_names_failures_of_last_checks() -> None:
 
 @pytest.mark.parametrize("summary", [None, {"passed": 1}, {**asdict(RunSummary()), "failed": "1"}])
 def test_old_state_folder_shows_its_last_check(summary: dict[str, Any] | None) -> None:
-    """A file without the numbers, or with damaged ones, is shown as it was written."""
+    """Stored results without valid numbers are shown by their old headline."""
     shutil.copy(SAMPLES / "old_state/last-check.json", state.prepare_state_path("last-check"))
     check = lesson_progress.read_last_check_run()
     assert check
@@ -364,7 +364,7 @@ def test_old_state_folder_shows_its_last_check(summary: dict[str, Any] | None) -
 
 
 def test_first_screen_names_the_lessons_key(tmp_path: Path) -> None:
-    """On 80 columns, beside the check, the search and the palette."""
+    """At 80 columns the key line names the lessons, the checks, the search and the palette."""
 
     async def journey() -> None:
         async with tutor(tmp_path, size=(80, 24)) as pilot:

@@ -1,4 +1,4 @@
-"""Keys in the app: typed fast, on every screen, and what they say and do while something runs."""
+"""Keys in the app: typed fast, on every screen, and during a run."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ NAMES = {
 
 
 async def burst(pilot: Pilot[None], keys: str) -> str:
-    """Type all keys at once, as a slow line delivers them; return the screen."""
+    """Send all keys at once, as a slow line does; return the screen."""
     for key in keys:
         pilot.app.post_message(events.Key(NAMES.get(key, key), key if key.isascii() else None))
     handled = asyncio.Event()
@@ -58,7 +58,7 @@ async def burst(pilot: Pilot[None], keys: str) -> str:
 
 
 def test_letters_after_edit_key_reach_editor(tmp_path: Path) -> None:
-    """No letter is lost or taken for a command, and what was typed is kept by Esc and run."""
+    """Letters typed right after `e` all go into the editor, and Esc keeps them."""
 
     async def journey() -> None:
         async with tutor(tmp_path) as pilot:
@@ -76,7 +76,7 @@ def test_letters_after_edit_key_reach_editor(tmp_path: Path) -> None:
 
 
 def test_letters_after_key_reach_opened_screen(tmp_path: Path) -> None:
-    """Search, palette and the line for a path take what is typed; none of it is a command."""
+    """Letters typed right after a key go into the search, palette or input it opens."""
 
     async def journey() -> None:
         async with tutor(tmp_path) as pilot:
@@ -93,7 +93,7 @@ def test_letters_after_key_reach_opened_screen(tmp_path: Path) -> None:
 
 
 def test_repeated_notification_is_shown_once(tmp_path: Path) -> None:
-    """What is said again stays longer; what else is said stands beside it."""
+    """A repeated message stays longer, and a different one is shown beside it."""
 
     async def journey() -> None:
         async with tutor(tmp_path) as pilot:
@@ -113,7 +113,7 @@ def test_repeated_notification_is_shown_once(tmp_path: Path) -> None:
 
 
 def test_repeated_run_key_starts_single_run(tmp_path: Path) -> None:
-    """A key that does not act in the state it meets is dropped."""
+    """Repeated `r` starts one run; keys without effect in a state are dropped."""
 
     async def journey() -> None:
         async with tutor(tmp_path, lessons={"hangs": HANGS}) as pilot:
@@ -130,7 +130,7 @@ def test_repeated_run_key_starts_single_run(tmp_path: Path) -> None:
 
 
 def test_enter_waits_for_search_that_was_typed(tmp_path: Path) -> None:
-    """The list on show may be older than the text; Enter opens what is meant, when it is found."""
+    """Enter waits for the results of the whole text."""
     lessons = {"hello": HELLO, "other": "# Other\n\nIt may sleep.\n"}
 
     async def journey() -> None:
@@ -147,7 +147,7 @@ def test_enter_waits_for_search_that_was_typed(tmp_path: Path) -> None:
     ("keys", "title"), [("l\r", "Hello"), ("l↓\r", "Other"), ("/sleep↓↓↓\r", "Other")]
 )
 def test_keys_before_list_loads_act_on_its_rows(keys: str, title: str, tmp_path: Path) -> None:
-    """Right after the key that leads to the lessons, or the last letter of a search."""
+    """Keys typed before the list of lessons or results loads act on its rows."""
     texts = {
         "hello": "# Hello\n\nIt will sleep, sleep, sleep.\n",
         "other": "# Other\n\nIt may sleep.\n",
@@ -165,7 +165,7 @@ def test_keys_before_list_loads_act_on_its_rows(keys: str, title: str, tmp_path:
 def test_repeated_open_key_opens_single_screen(
     tmp_path: Path,
 ) -> None:
-    """Who presses `n` again because nothing is seen yet meant the same lesson, not the one after.
+    """Repeated presses of `n` before the page is ready open one lesson.
 
     Once the page is there, every key counts.
     """
@@ -186,9 +186,9 @@ def test_repeated_open_key_opens_single_screen(
 
 
 def test_every_screen_names_holder_and_releases_device(tmp_path: Path) -> None:
-    """A lesson's process: named in the heading and released, also where letters are typed.
+    """Every screen names the process of a lesson and can end it, inputs included.
 
-    What is there to be read names the key only where it lets go of a TPU or GPU.
+    A screen of text names the key only if it releases a TPU or GPU.
     """
 
     async def journey() -> None:
@@ -220,7 +220,7 @@ def test_every_screen_names_holder_and_releases_device(tmp_path: Path) -> None:
 
 
 def test_question_offers_only_its_answers(tmp_path: Path) -> None:
-    """While a process is up, too; the key that ends it still works there."""
+    """A question names only its answers, but `t` still asks to end the process."""
 
     async def journey() -> None:
         async with tutor(tmp_path) as pilot:
@@ -238,7 +238,7 @@ def test_question_offers_only_its_answers(tmp_path: Path) -> None:
 
 
 def test_checks_holding_tpu_are_named_and_released(tmp_path: Path) -> None:
-    """While a framework's checks run on a TPU every heading says so, and `t` stops them."""
+    """While checks hold a TPU every heading names them, and `t` stops them."""
     (tmp_path / "root").mkdir()
     make_python(tmp_path / "venv", jax="0.10.2", libtpu="0.0.42", kind="TPU v5 lite", count=8)
     variables = {"VIRTUAL_ENV": str(tmp_path / "venv")}
@@ -268,7 +268,7 @@ def test_checks_holding_tpu_are_named_and_released(tmp_path: Path) -> None:
 
 
 def test_link_is_followed_by_key(tmp_path: Path) -> None:
-    """`w` lists words, lessons, checks and addresses; Enter shows, opens, runs, or spells out."""
+    """`w` lists words, lessons, checks and addresses, and Enter opens each."""
     text = HELLO.replace("[word]", "[other](0002-hangs.md), [page](https://example.com/b), [word]")
 
     async def journey() -> None:
@@ -293,7 +293,7 @@ def test_link_is_followed_by_key(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("keys", [("enter",), ("c",)])
 def test_key_line_offers_stop_during_run(tmp_path: Path, keys: tuple[str, ...]) -> None:
-    """Esc stops that first, or asks, so the key line says `stop` and no `back` until it has."""
+    """During a run the key line has `stop` in place of `back`."""
 
     async def journey() -> None:
         async with tutor(tmp_path, lessons={"hangs": HANGS}, checks=("hangs",)) as pilot:
@@ -312,7 +312,7 @@ def test_key_line_offers_stop_during_run(tmp_path: Path, keys: tuple[str, ...]) 
 
 
 def test_stop_before_checks_start_is_no_error(tmp_path: Path) -> None:
-    """`c` and `x` at once: a line says so, and nothing has to be put away."""
+    """`c` and `x` typed together stop the checks before they start, without an error."""
 
     async def journey() -> None:
         async with tutor(tmp_path) as pilot:
@@ -325,7 +325,7 @@ def test_stop_before_checks_start_is_no_error(tmp_path: Path) -> None:
 
 
 def test_control_characters_are_escaped_in_inputs(tmp_path: Path) -> None:
-    """In the editor of a hostile block, and in what is pasted into any line."""
+    """Control characters in a block's code and in pasted text are shown escaped."""
     lesson = "# T\n\n```python run id=evil\nprint('\x1b]0;owned\x07 \u202e')\n```\n"
     evil = re.compile(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u202e]")
 
@@ -351,7 +351,7 @@ def test_control_characters_are_escaped_in_inputs(tmp_path: Path) -> None:
 
 
 def test_block_can_be_emptied(tmp_path: Path) -> None:
-    """What runs is what is seen: nothing, not the lesson's code."""
+    """An emptied block stays empty instead of showing the lesson's code."""
 
     async def journey() -> None:
         async with tutor(tmp_path) as pilot:
@@ -365,7 +365,7 @@ def test_block_can_be_emptied(tmp_path: Path) -> None:
 
 
 def test_unreadable_lesson_shows_error_on_its_page(tmp_path: Path) -> None:
-    """No sheet to put away first, and Esc goes back."""
+    """An unreadable lesson shows its error on the page, and Esc goes back."""
     broken = HELLO.replace("id=again", "id=hello")
 
     async def journey() -> None:
@@ -380,7 +380,7 @@ def test_unreadable_lesson_shows_error_on_its_page(tmp_path: Path) -> None:
 
 
 def test_broken_lessons_folder_has_full_error(tmp_path: Path) -> None:
-    """The error wraps on the screens that need lessons; it is not cut."""
+    """The error of a broken folder is wrapped and not cut."""
 
     async def journey() -> None:
         async with tutor(tmp_path) as pilot:
@@ -395,7 +395,7 @@ def test_broken_lessons_folder_has_full_error(tmp_path: Path) -> None:
 
 
 def test_tiny_terminal_shows_part_of_screen(tmp_path: Path) -> None:
-    """At 20 x 8 heading and keys leave most lines to what is read."""
+    """On a terminal of 20 x 8 the text has at least four lines."""
 
     async def journey() -> None:
         async with tutor(tmp_path, size=(20, 8)) as pilot:
@@ -410,7 +410,7 @@ def test_tiny_terminal_shows_part_of_screen(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("size", [(1, 1), (20, 3)])
 def test_app_survives_any_terminal_size(tmp_path: Path, size: tuple[int, int]) -> None:
-    """A pane squeezed to nothing, keys pressed meanwhile, and all is there when it grows."""
+    """The app works at any size, and shows everything when the terminal grows."""
 
     async def journey() -> None:
         async with tutor(tmp_path, size=size) as pilot:
@@ -438,7 +438,7 @@ def test_app_survives_any_terminal_size(tmp_path: Path, size: tuple[int, int]) -
 
 
 def test_key_line_reads_bindings_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A lesson looks through its page to answer: asked for each key, the line lags behind it."""
+    """The key line reads the bindings once, because a lesson computes them from its page."""
     asked = 0
 
     def counted(screen: Screen[None]) -> dict[str, ActiveBinding]:

@@ -1,4 +1,4 @@
-"""What a terminal sends: keys as Textual names them, and nothing for what no key sends."""
+"""Terminal input: decoded into Textual's key names, without keys nobody pressed."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def shown(messages: list[Message]) -> list[str]:
 
 
 def read(*chunks: bytes) -> list[Message]:
-    """Read chunks, and then nothing for a while."""
+    """Return the messages of these chunks, followed by a pause."""
     reader = Keyboard()
     messages = [message for chunk in chunks for message in reader.feed(chunk)]
     reader._last_read -= keyboard.PASTE_PAUSE_S + 1
@@ -76,7 +76,7 @@ def read(*chunks: bytes) -> list[Message]:
 
 
 def read_by_textual(text: str) -> list[Message]:
-    """Return what Textual makes of it; it takes three of the keys for answers on the cursor."""
+    """Return Textual's messages for it; Textual takes three keys for cursor reports."""
     parser = XTermParser()
     messages = [*parser.feed(text), *parser.feed("")]
     return [message for message in messages if isinstance(message, WANTED)]
@@ -84,7 +84,7 @@ def read_by_textual(text: str) -> list[Message]:
 
 @pytest.mark.parametrize("sequence", [*ANSI_SEQUENCES_KEYS, *KITTY, "a", "é", "\x1ba", "\x1bA"])
 def test_every_key_of_textual_is_decoded(sequence: str) -> None:
-    """Whole, byte by byte, and between letters."""
+    """Every key sequence gives Textual's message, whole and byte by byte."""
     expected = shown(read_by_textual(sequence))
     data = sequence.encode()
 
@@ -94,7 +94,7 @@ def test_every_key_of_textual_is_decoded(sequence: str) -> None:
 
 @given(STREAMS, st.data())
 def test_decoding_is_independent_of_byte_chunks(stream: bytes, data: st.DataObject) -> None:
-    """Nothing raises, and only what the app acts on comes out."""
+    """Any bytes decode alike however they are split, and only into messages the app uses."""
     whole = read(stream)
     place = data.draw(st.integers(0, len(stream)))
 
@@ -115,7 +115,7 @@ def test_decoding_is_independent_of_byte_chunks(stream: bytes, data: st.DataObje
     )
 )
 def test_terminal_replies_press_no_key(sequence: bytes) -> None:
-    """Answers, mouse reports and stray bytes are ignored, and the next key is a key."""
+    """Replies, mouse reports and stray bytes are ignored, and the next key is read."""
     assert ["q"] == [message.key for message in read(sequence + b"q")]  # type: ignore[attr-defined]
 
 
@@ -124,7 +124,7 @@ def _is_text(some: bytes) -> bool:
 
 
 def test_pasted_text_is_single_message() -> None:
-    """Sequences in it are text."""
+    """Escape sequences in a paste are text."""
     (paste,) = read(b"\x1b[200~" + bytes(range(256)) + b"\x1b[A\x1b]q\x1b[201~")
 
     assert isinstance(paste, events.Paste)
@@ -133,7 +133,7 @@ def test_pasted_text_is_single_message() -> None:
 
 
 def test_unterminated_paste_ends_after_timeout() -> None:
-    """Until then nothing of it is a key; after that keys work."""
+    """Keys in an unterminated paste are text until the timeout, and keys after it."""
     reader = Keyboard()
 
     assert [] == [*reader.feed(b"\x1b[200~q"), *reader.pause(), *reader.feed(b"\x03")]
@@ -143,7 +143,7 @@ def test_unterminated_paste_ends_after_timeout() -> None:
 
 
 def test_endless_sequence_uses_bounded_memory() -> None:
-    """What is too long for a key is not kept."""
+    """An escape sequence too long for a key is discarded."""
     reader = Keyboard()
     for _ in range(1000):
         assert [] == list(reader.feed(b"\x1b[" + b"9" * 4096))

@@ -1,4 +1,4 @@
-"""What Home says of a Python it did not start."""
+"""The facts that Home shows of a Python that it has not started."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ PYTHONS = {
 
 @pytest.mark.parametrize("name", PYTHONS)
 def test_version_is_whole_or_unknown(name: str, tmp_path: Path) -> None:
-    """Never a part of it, such as `3`, which says nothing."""
+    """A version is read whole or not at all, never as just `3`."""
     files, expected = PYTHONS[name]
     for file, text in files.items():
         (tmp_path / file).parent.mkdir(parents=True, exist_ok=True)
@@ -37,7 +37,7 @@ def test_version_is_whole_or_unknown(name: str, tmp_path: Path) -> None:
 
 
 def test_variable_alone_is_no_tpu(tmp_path: Path) -> None:
-    """Home names no TPU and nobody who could use it, and says how to go on without one."""
+    """With JAX_PLATFORMS=tpu and no chips, Home says how to go on without a TPU."""
     env = {"HOME": str(tmp_path), "PATH": "/usr/bin:/bin", "JAX_PLATFORMS": "tpu"}
     facts = collect_machine_facts(lay_out(tmp_path, env=env), Settings())
     (devices, said), (note, how), *others = facts.rows
@@ -53,7 +53,7 @@ def test_variable_alone_is_no_tpu(tmp_path: Path) -> None:
 
 
 def test_tpu_selected_by_variable_is_shown(tmp_path: Path) -> None:
-    """It is there to be seen."""
+    """With `JAX_PLATFORMS=tpu` and chips present, Home shows the TPU."""
     env = {"HOME": str(tmp_path), "PATH": "/usr/bin:/bin", "JAX_PLATFORMS": "tpu"}
     facts = collect_machine_facts(lay_out(tmp_path, "v5e", chips=8, env=env), Settings())
 

@@ -1,4 +1,4 @@
-"""The mouse: a click does what the key would, and who wants none leaves it to the terminal."""
+"""The mouse: clicks do what keys do, and it can be left to the terminal."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ async def click(pilot: Pilot[None], text: str, area: type[Any]) -> str:
 
 
 def test_click_on_key_line_presses_key(tmp_path: Path) -> None:
-    """On the key, and on what it does."""
+    """A click on a key or on its label in the key line presses that key."""
 
     async def journey() -> None:
         async with tutor(tmp_path, size=(120, 40)) as pilot:
@@ -47,7 +47,7 @@ def test_click_on_key_line_presses_key(tmp_path: Path) -> None:
 
 
 def test_click_beside_keys_presses_none(tmp_path: Path) -> None:
-    """Nor does one on the status at the right of them."""
+    """A click on the status at the right of the keys does nothing."""
 
     async def journey() -> None:
         async with tutor(tmp_path, size=(120, 40)) as pilot:
@@ -60,7 +60,7 @@ def test_click_beside_keys_presses_none(tmp_path: Path) -> None:
 
 
 def test_click_on_row_opens_its_item(tmp_path: Path) -> None:
-    """A lesson from the list, and a lesson of the path at home."""
+    """A click on a row opens its lesson."""
 
     async def journey() -> None:
         async with tutor(tmp_path, size=(120, 40)) as pilot:
@@ -72,7 +72,7 @@ def test_click_on_row_opens_its_item(tmp_path: Path) -> None:
 
 
 def test_click_beside_window_closes_window(tmp_path: Path) -> None:
-    """One on it does not."""
+    """A click beside a window closes it; a click on it does not."""
 
     async def journey() -> None:
         async with tutor(tmp_path, size=(120, 40)) as pilot:
@@ -89,7 +89,7 @@ def test_click_beside_window_closes_window(tmp_path: Path) -> None:
 def test_selected_text_is_sent_to_clipboard(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A click that selects nothing copies nothing."""
+    """Selected text is copied; a click without a selection copies nothing."""
 
     async def journey() -> None:
         async with tutor(tmp_path, size=(120, 40)) as pilot:
@@ -118,7 +118,7 @@ def test_selected_text_is_sent_to_clipboard(
     ],
 )
 def test_mouse_sequences_are_decoded(data: bytes, expected: list[str]) -> None:
-    """Whole and byte by byte, and only where the terminal was asked for it."""
+    """Mouse sequences are decoded whole and byte by byte, and ignored if the mouse is off."""
     for pieces in ([data], [data[n : n + 1] for n in range(len(data))]):
         keyboard, without = Keyboard(), Keyboard()
         keyboard.has_mouse = True
@@ -129,7 +129,7 @@ def test_mouse_sequences_are_decoded(data: bytes, expected: list[str]) -> None:
 
 
 def test_terminal_keeps_mouse_when_chosen(tmp_path: Path) -> None:
-    """From the moment it is chosen, and at the next start."""
+    """The mouse can be left to the terminal, now and at the next start."""
 
     async def journey() -> None:
         async with tutor(tmp_path, size=(80, 50)) as pilot:
@@ -144,7 +144,7 @@ def test_terminal_keeps_mouse_when_chosen(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("wanted", [True, False])
 def test_click_reaches_app_when_mouse_is_on(wanted: bool) -> None:
-    """Elsewhere the terminal is never asked for it, and what it says of the mouse is ignored."""
+    """A click acts only with the mouse switched on; otherwise mouse reports are ignored."""
     settings.save_settings(settings.Settings(mouse=wanted))
     with terminal() as tty:
         tty.until_drawn()

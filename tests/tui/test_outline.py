@@ -1,4 +1,4 @@
-"""The sections of a lesson, beside it on a wide terminal."""
+"""The outline of a lesson's sections on a wide terminal."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def _outline(seen: str) -> list[str]:
 
 
 def test_outline_shows_current_section_and_open_items(tmp_path: Path) -> None:
-    """What was answered in an earlier session counts, as at the end of the lesson."""
+    """Questions answered in an earlier session count as done in the outline."""
 
     async def journey() -> None:
         async with tutor(tmp_path, lessons={"parts": LESSON}, size=(160, 40)) as pilot:
@@ -59,7 +59,7 @@ def test_outline_shows_current_section_and_open_items(tmp_path: Path) -> None:
 
 
 def test_heading_code_has_no_backticks(tmp_path: Path) -> None:
-    """As it is in the lesson beside it."""
+    """Code in a heading is shown without backticks."""
     text = f"# Parts\n\n{fence('1')}\n\n## What `[tpu]` adds\n\nWords."
 
     async def journey() -> None:
@@ -70,7 +70,7 @@ def test_heading_code_has_no_backticks(tmp_path: Path) -> None:
 
 
 def test_glossary_words_of_lesson_are_below_outline(tmp_path: Path) -> None:
-    """Those that it links to the glossary; without any, the sections have all the room."""
+    """The glossary words that the lesson links are listed below its sections."""
 
     async def journey() -> None:
         async with tutor(tmp_path, size=(160, 40)) as pilot:
@@ -84,7 +84,7 @@ def test_glossary_words_of_lesson_are_below_outline(tmp_path: Path) -> None:
 
 
 def test_outline_hides_below_150_columns(tmp_path: Path) -> None:
-    """Below 150 columns, also when the terminal is made smaller."""
+    """Below 150 columns the outline is hidden, also after a resize."""
 
     async def journey() -> None:
         async with tutor(tmp_path, lessons={"parts": LESSON}, size=(150, 40)) as pilot:
@@ -97,7 +97,7 @@ def test_outline_hides_below_150_columns(tmp_path: Path) -> None:
 
 
 def test_task_counts_as_open_item(tmp_path: Path) -> None:
-    """A section whose one task it is is not done before it; its answer is no task."""
+    """A section with an open task is not done, and the task's answer does not count."""
     block = fence("print('first')", name="one")
     text = f"# Parts\n\n{block}\n\n## Your turn\n{TASK}"
 

@@ -1,4 +1,4 @@
-"""What is painted is what is there, whatever is asked of widgets before they are laid out."""
+"""Painting: the screen always shows the current layout, also if asked before it is done."""
 
 from __future__ import annotations
 
@@ -27,17 +27,17 @@ from tpustarter.tui.terminal.compositor import WholeCompositor
 
 
 class Row(Static):
-    """A row that counts how often it was given another size."""
+    """A row that counts its resize events."""
 
     sizes = 0
 
     def on_resize(self) -> None:
-        """Count it."""
+        """Count the event."""
         self.sizes += 1
 
 
 class Covered(Screen[None]):
-    """A hundred rows, and a curtain before them."""
+    """A hundred rows behind a curtain."""
 
     DEFAULT_CSS = """
     Covered { layers: default curtain; }
@@ -58,7 +58,7 @@ class Covered(Screen[None]):
 
 
 class Painted(App[None]):
-    """Such a screen, on a terminal that keeps what was painted last."""
+    """An app with the screen of covered rows, painted on a terminal emulator."""
 
     def __init__(self, compositor: Compositor) -> None:
         super().__init__()
@@ -72,13 +72,13 @@ class Painted(App[None]):
 
     @property
     def rows(self) -> list[str]:
-        """What is on the terminal, without the bar."""
+        """Return the rows of the terminal without the scroll bar."""
         return [line[:70].rstrip() for line in self.terminal.display]
 
     async def act_and_ask(self, pilot: Pilot[None], act: Callable[[], object]) -> None:
-        """Change something, and ask where a row is before that was laid out.
+        """Change something, and ask for the place of a row before the next layout.
 
-        So it happens while one types into a block that prints; there it is a matter of chance.
+        This happens by chance while a user types into a block that prints.
         """
         act()
         while not self.screen._layout_required:
@@ -124,7 +124,7 @@ async def moved(compositor: Compositor) -> list[str]:
 
 
 async def grown(compositor: Compositor) -> tuple[list[str], int]:
-    """Let a row grow; returns also how often it heard of that."""
+    """Return the screen after a row grew, and how many resize events the row got."""
     app = Painted(compositor)
     async with app.run_test() as pilot:
         app.query_one("#curtain").display = False
@@ -150,37 +150,37 @@ async def removed(compositor: Compositor) -> str:
 
 
 def test_hidden_widget_is_erased() -> None:
-    """And what it hid is there: so a lesson opens where it was left."""
+    """Hiding a widget repaints what was behind it."""
     assert [f"row {number}" for number in range(24)] == asyncio.run(hidden(WholeCompositor()))
 
 
 def test_moved_widget_is_painted() -> None:
-    """Also where Textual takes the layout for the one that is on the screen."""
+    """A moved widget is painted even if Textual takes the layout for unchanged."""
     assert [f"row {number}" for number in range(24)] == asyncio.run(moved(WholeCompositor()))
 
 
 def test_grown_widget_is_painted_and_resized() -> None:
-    """And what is below it stands lower."""
+    """A grown widget is painted and resized, and the rows below it move down."""
     rows, sizes = asyncio.run(grown(WholeCompositor()))
     assert (["row 0", "row 1", "", "", "row 2"], 1) == (rows[:5], sizes)
 
 
 def test_removed_editor_is_not_painted() -> None:
-    """Esc in an exercise ended the program, because a removed editor has no styles."""
+    """A removed editor, which has no styles, is not painted."""
     assert "row 0" in asyncio.run(removed(WholeCompositor()))
     with pytest.raises(KeyError):
         asyncio.run(removed(Compositor()))
 
 
 def test_textual_compositor_misses_hidden_moved_and_grown_widgets() -> None:
-    """Or `WholeCompositor` is no longer needed."""
+    """Textual's own compositor still has the three faults that `WholeCompositor` fixes."""
     assert asyncio.run(hidden(Compositor()))[0] == "curtain"
     assert asyncio.run(moved(Compositor()))[0] == "row 10"
     assert asyncio.run(grown(Compositor()))[1] == 0
 
 
 def test_only_changed_regions_are_painted() -> None:
-    """The whole screen is painted only where something would be missed."""
+    """Only changed regions are painted, unless something would be missed."""
 
     async def journey() -> None:
         app = Painted(WholeCompositor())
@@ -197,12 +197,12 @@ def test_only_changed_regions_are_painted() -> None:
 
 
 def test_every_page_uses_whole_compositor() -> None:
-    """A lesson, and each list."""
+    """Every page has a `WholeCompositor`."""
     assert isinstance(Page("a page")._compositor, WholeCompositor)
 
 
 def test_first_layout_has_size_classes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Textual adds them after it, and every page would be painted twice."""
+    """The first layout has the size classes, so pages are not painted twice."""
     seen: dict[str, list[bool]] = {}
     reflow = WholeCompositor.reflow
 
@@ -224,7 +224,7 @@ def test_first_layout_has_size_classes(tmp_path: Path, monkeypatch: pytest.Monke
 
 
 def test_slow_lesson_shows_opening_message(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """An empty page looks broken; once the lesson is there, nothing is left of the words."""
+    """A slow lesson shows a message, which disappears when the lesson is there."""
     is_read = threading.Event()
     read = opened_lesson.read_lesson
 

@@ -1,4 +1,4 @@
-"""The palette, driven by keys: every action with its command, found by typing."""
+"""The palette driven by keys: every action with its command, found by typing."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tpustarter.tui.library.screen import LessonListScreen
 
 
 def test_palette_runs_action_of_screen(tmp_path: Path) -> None:
-    """`:` offers what works here and the plain command; typing and Enter does it."""
+    """`:` lists the actions of the screen; typing and Enter run one."""
 
     async def journey() -> None:
         async with tutor(tmp_path) as pilot:
@@ -33,7 +33,7 @@ def test_palette_runs_action_of_screen(tmp_path: Path) -> None:
 
 
 def test_palette_lists_every_action_with_its_key(tmp_path: Path) -> None:
-    """What has a key on the first screen says so, and colours are chosen and kept."""
+    """Every action is listed with the key of its screen; the colours can be chosen here."""
 
     async def journey() -> None:
         async with tutor(tmp_path, size=(120, 100)) as pilot:
@@ -61,7 +61,7 @@ def test_palette_lists_every_action_with_its_key(tmp_path: Path) -> None:
 
 
 def test_palette_finds_lessons_by_id(tmp_path: Path) -> None:
-    """What a title says in other words; those with it in the title come first."""
+    """A lesson is found by its id when its title has other words."""
     lessons = {"sharding": HELLO, "other": HELLO}
 
     async def journey() -> None:
@@ -75,7 +75,7 @@ def test_palette_finds_lessons_by_id(tmp_path: Path) -> None:
 
 
 def test_palette_enter_waits_for_search(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The list may still be of the first letters, and another action stand there."""
+    """Enter in the palette waits for the actions that match the whole text."""
     read, typed = palette_commands._titled, threading.Event()
 
     def slow(app: TpustarterApp) -> object:

@@ -1,4 +1,4 @@
-"""Pictures on the screens: what a colour says there, a letter, a shape or a word says too."""
+"""Pictures on the screens, whose colours always have a second sign."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def result(needed_gib: float, limit_gib: float = 16) -> dict[str, object]:
 @pytest.mark.parametrize("needed", [8, 15.9, 16, 17, 40])
 @pytest.mark.parametrize("width", [30, 60, 100])
 def test_memory_drawing_fits_and_matches_command_line(needed: float, width: int) -> None:
-    """The letters are all there, so it says the same without colours."""
+    """The drawing fits its width and has the same letters as the command line's."""
     one = result(needed)
     (line,) = MemoryPicture(one).lines(width)
 
@@ -51,7 +51,7 @@ def test_memory_drawing_fits_and_matches_command_line(needed: float, width: int)
 
 
 def test_memory_parts_have_own_background() -> None:
-    """With its letter at the beginning in the colour of the screen."""
+    """Each part has its own background, and its letter in the screen's background colour."""
     picture = memory_picture.draw_memory(result(8), 40)
     grounds = {picture.plain[span.start]: str(span.style) for span in picture.spans}
 
@@ -63,7 +63,7 @@ def test_memory_parts_have_own_background() -> None:
 
 
 def test_drawing_keeps_text_and_mutes_frames() -> None:
-    """The curve has the colour of what is measured."""
+    """Curves have the key colour and frames are muted, with the text unchanged."""
     text = "┌──┐\n│⠉⠒│ 3\n└──┘\n a █▍ 12"
     painting = painted_drawings.paint_drawing(text)
 
@@ -86,7 +86,7 @@ CURVES = LinePlot(
 
 
 def test_each_curve_has_colour_and_name() -> None:
-    """All are drawn finely, and who sees no colours finds each by its name."""
+    """Each curve has a colour, and its name at its end."""
     painting = painted_drawings.render_drawings([CURVES], 74, has_colours=True)
     lines = painting.plain.split("\n")
     end = {
@@ -110,7 +110,7 @@ def test_each_curve_has_colour_and_name() -> None:
 
 
 def test_curves_without_colours_have_named_signs() -> None:
-    """The rows of signs are for terminals that cannot tell two curves apart otherwise."""
+    """Without colours each curve is drawn with its own sign."""
     text = painted_drawings.render_drawings([CURVES], 74, has_colours=False).plain
 
     assert "x padded" in text
@@ -129,7 +129,7 @@ first, second = [1.0, 2.0, 3.0], [3.0, 2.0, 1.0]
 
 @pytest.mark.parametrize("plain", [False, True])
 def test_block_plots_signs_only_in_plain_mode(tmp_path: Path, *, plain: bool) -> None:
-    """With signs in the plain mode, and only there."""
+    """The plot of a block draws its curves with signs only in plain mode."""
 
     async def journey() -> None:
         async with tutor(tmp_path, lessons={"two": PLOTTED}, size=(80, 40)) as pilot:
@@ -144,7 +144,7 @@ def test_block_plots_signs_only_in_plain_mode(tmp_path: Path, *, plain: bool) ->
 
 
 def test_first_and_last_step_are_labelled() -> None:
-    """Also where they are no round numbers; and an axis that comes near zero begins with it."""
+    """The axes label the first and last step and begin at zero if they are near it."""
     lines = painted_drawings.render_drawings([CURVES], 74, has_colours=True).plain.split("\n")
 
     assert ["0", "2", "4", "6", "8", "9"] == lines[-2].split()
@@ -153,7 +153,7 @@ def test_first_and_last_step_are_labelled() -> None:
 
 
 def test_overlapping_curves_are_both_visible() -> None:
-    """In turns: the later one would cover the other."""
+    """Equal curves are painted in turns, so both are visible."""
     same = LinePlot("step", STEPS, {"one": STEPS, "two": STEPS}, 10)
     painting = painted_drawings.render_drawings([same], 74, has_colours=True)
     cells = [
@@ -166,7 +166,7 @@ def test_overlapping_curves_are_both_visible() -> None:
 
 @pytest.mark.parametrize("width", [50, 98, 160])
 def test_curves_fill_width_up_to_names(width: int) -> None:
-    """Whatever size the terminal says that it has, such as 80 columns where there is none."""
+    """The curves take the full width, less the names, whatever size the terminal reports."""
     two = LinePlot("step", STEPS, {"up": STEPS, "down": STEPS[::-1]}, 10)
     lines = painted_drawings.render_drawings([two], width, has_colours=True).plain.split("\n")
 
@@ -178,7 +178,7 @@ def test_curves_fill_width_up_to_names(width: int) -> None:
 @pytest.mark.parametrize("names", [1, 2, 5, 40])
 @pytest.mark.parametrize("width", [40, 74, 98])
 def test_names_of_curves_never_break_plot(names: int, width: int) -> None:
-    """However many they are, and however long."""
+    """Any number and length of names fits the width."""
     series = {f"a_long_name_of_{n}_{'z' * n}": (1.0, None, n / 2) for n in range(names)}
     for has_colours in (True, False):
         drawing = LinePlot("x", (0.0, 1.0, 2.0), series, 3)
@@ -189,7 +189,7 @@ def test_names_of_curves_never_break_plot(names: int, width: int) -> None:
 
 
 def test_rate_beside_peak_is_labelled_bar() -> None:
-    """The part that was reached has the shape of its own, and a colour."""
+    """The reached part of a bar differs in shape and colour."""
     text = bars.draw_peak_bar(0.83)
     painting = text_layout.colour_bar(text)
 
@@ -199,5 +199,5 @@ def test_rate_beside_peak_is_labelled_bar() -> None:
 
 
 def test_drawing_from_block_stays_plain_text() -> None:
-    """A drawing of a block may hold anything."""
+    """Markup and control characters in a drawing are shown as text."""
     assert "a\\x07b [red]" == painted_drawings.paint_drawing("a\x07b [red]").plain

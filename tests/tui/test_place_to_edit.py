@@ -1,4 +1,4 @@
-"""Where typing begins in code that a learner is to change."""
+"""The first edit position in code that a learner is to change."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from tpustarter.tui.kit.editor import CodeEditor, find_edit_selection, has_gap
     ],
 )
 def test_typing_replaces_gap_or_marked_statement(line: str, replaced: str) -> None:
-    """A gap or a statement is marked; what is changed in parts stays."""
+    """A gap or a marked statement is selected; a line to change in part is not."""
     code = f"def clean(x):\n{line}\n"
     place = find_edit_selection(code)
 
@@ -39,7 +39,7 @@ def test_typing_replaces_gap_or_marked_statement(line: str, replaced: str) -> No
 
 
 def test_typing_replaces_whole_announced_range() -> None:
-    """With the comment that says so, to the end of the function."""
+    """The selection includes the comment that announces it and ends with the function."""
     below = "# your code here: replace the lines below\n\n    if x:\n        a()\n    b()"
     code = f"def f(x):\n    {below}\n\n\nc = 1\n"
     place = find_edit_selection(code)
@@ -65,7 +65,7 @@ def test_typing_replaces_whole_announced_range() -> None:
 def test_answer_locates_line_without_mark(
     code: str, answer: str, row: int, column: int, replaced: str
 ) -> None:
-    """Typing replaces the first line that the answer changes, or begins above one that it adds."""
+    """The line is the first that the answer changes, or the one above which it adds."""
     place = find_edit_selection(code, answer)
 
     assert place is not None
@@ -75,7 +75,7 @@ def test_answer_locates_line_without_mark(
 
 
 def test_every_task_and_exercise_opens_at_edit() -> None:
-    """Nobody has to look for the line: the cursor stands there."""
+    """Every task and exercise opens with the cursor at the line to change."""
     lessons = content.read_lessons()
     tasks = [block for lesson in lessons for block in blocks.list_blocks(lesson) if block.is_try]
     lost = [task.id for task in tasks if find_edit_selection(task.code, task.answer or "") is None]
@@ -87,7 +87,7 @@ def test_every_task_and_exercise_opens_at_edit() -> None:
 
 
 def test_every_task_opens_with_statement_selected() -> None:
-    """What is typed takes its place; only where the answer adds lines, none is marked."""
+    """Every task selects the statement to replace, except one whose answer only adds lines."""
     lessons = content.read_lessons()
     tasks = [block for lesson in lessons for block in blocks.list_blocks(lesson) if block.is_try]
     unmarked: list[str] = []
@@ -101,7 +101,7 @@ def test_every_task_opens_with_statement_selected() -> None:
 
 
 def test_enter_and_tab_keep_selected_statement(tmp_path: Path) -> None:
-    """They would only take it away; what is typed replaces it, and the comment behind it stays."""
+    """Enter and Tab do not delete the selected statement; typing replaces it."""
     lesson = (
         "# T\n\n```python try id=one\nx = 1  # change this line\nprint(x)\n```\n\n"
         "```python answer of=one\nx = 2\nprint(x)\n```\n"
@@ -119,7 +119,7 @@ def test_enter_and_tab_keep_selected_statement(tmp_path: Path) -> None:
 
 
 def test_page_keys_scroll_and_keep_selected_statement(tmp_path: Path) -> None:
-    """Who reads on before typing loses nothing; once it is changed, they move the cursor."""
+    """Page keys keep the selection before the first edit; after it they move the cursor."""
     below = "More to read.\n\n" * 60
     lesson = (
         "# T\n\n```python try id=one\nx = 1  # change this line\nprint(x)\n```\n\n"
@@ -143,7 +143,7 @@ def test_page_keys_scroll_and_keep_selected_statement(tmp_path: Path) -> None:
 
 
 def test_missing_line_begins_with_enter(tmp_path: Path) -> None:
-    """The cursor stands at the end of the line above it."""
+    """For an answer that adds a line the cursor is at the end of the line above."""
     lesson = (
         "# T\n\n```python try id=one\nx = 1\nprint(x)\n```\n\n"
         "```python answer of=one\nx = 1\nx = 2\nprint(x)\n```\n"
@@ -159,7 +159,7 @@ def test_missing_line_begins_with_enter(tmp_path: Path) -> None:
 
 
 def test_keys_treat_wrapped_code_as_single_line(tmp_path: Path) -> None:
-    """Home, End and what deletes to an end go by lines of the file, not by rows of the screen."""
+    """Home, End and deletions act on lines of the file, not on wrapped rows."""
     long = "total = " + " + ".join(map(str, range(30)))
     lesson = "# T\n\n" + fence(f"if True:\n    {long}")
 

@@ -1,4 +1,4 @@
-"""The lesson reader: which block keys act on, what runs first, what is kept, and search."""
+"""The lesson reader: marked blocks, blocks that run first, edits and search."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def _heading(pilot: Pilot[None]) -> str:
 def test_reading_progress_counts_after_page_is_whole(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A page that is being filled ends in sight, as if all of it had been read."""
+    """Progress is not counted while the page is being filled."""
     told: list[str] = []
     show_status = LessonRunScreen.show_status
 
@@ -81,7 +81,7 @@ def test_reading_progress_counts_after_page_is_whole(
 def test_possible_tpu_holder_ends_by_single_key(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Somebody may wait for the TPU: there is no question in between."""
+    """`t` ends a process that may hold the TPU without a question."""
     monkeypatch.setattr(LessonSessionOwner, "owns_accelerator", property(lambda _: True))
 
     async def journey() -> None:
@@ -95,12 +95,12 @@ def test_possible_tpu_holder_ends_by_single_key(
 
 
 def test_every_enter_action_has_label() -> None:
-    """One without would leave the key dead."""
+    """Every action of Enter has a label for the key line."""
     assert {*EnterAction} == lesson_keys.ENTER.keys()
 
 
 def test_blocks_above_rerun_after_process_end(tmp_path: Path) -> None:
-    """`t` ends it and says so at the block; the next block has the names it needs."""
+    """After `t` the next block runs the blocks above it again first."""
 
     async def journey() -> None:
         async with tutor(tmp_path, size=(80, 40)) as pilot:
@@ -126,7 +126,7 @@ def test_blocks_above_rerun_after_process_end(tmp_path: Path) -> None:
 def test_earlier_blocks_run_first_and_are_announced(
     tmp_path: Path,
 ) -> None:
-    """Edited ones run as edited; the block that was asked for says what it waits for."""
+    """Blocks above run first with their edits, and the requested block says that it waits."""
     goes_on = tmp_path / "goes-on"
     lesson = HELLO.replace('name = "you"', f'{wait_for(goes_on)}name = "you"')
 
@@ -145,7 +145,7 @@ def test_earlier_blocks_run_first_and_are_announced(
 
 
 def test_failing_earlier_block_stops_run(tmp_path: Path) -> None:
-    """The one asked for says which has to work first."""
+    """The block below a failed one is not run, and names the block that has to work first."""
     lesson = HELLO.replace('name = "you"', "name = 1 / 0")
 
     async def journey() -> None:
@@ -169,7 +169,7 @@ def test_failing_earlier_block_stops_run(tmp_path: Path) -> None:
 def test_idle_limit_is_short_for_process_on_tpu(
     generation: str | None, needs: str, expected: float, tmp_path: Path
 ) -> None:
-    """On virtual devices while the lesson is open, beside a TPU for a minute."""
+    """Beside a TPU the idle limit is a minute; otherwise it lasts while the lesson is open."""
     (tmp_path / "root").mkdir()
     make_python(tmp_path / "venv", jax="0.10.2", libtpu="0.0.42", kind="TPU v5 lite", count=8)
     variables = {"VIRTUAL_ENV": str(tmp_path / "venv")}
@@ -182,7 +182,7 @@ def test_idle_limit_is_short_for_process_on_tpu(
 
 
 def test_next_lesson_matches_home(tmp_path: Path) -> None:
-    """Nothing was chosen yet: both follow the path for this kind of machine."""
+    """With no path chosen, the lesson and Home follow the path that suits the machine."""
     lessons = {"hello": HELLO, "second": "# Second\n", "third": "# Third\n"}
     order = "- id: laptop\n  title: T\n  who: W.\n  lessons: [start/hello, start/third]\n"
 
@@ -197,7 +197,7 @@ def test_next_lesson_matches_home(tmp_path: Path) -> None:
 
 
 def test_keys_without_visible_block_use_last_block(tmp_path: Path) -> None:
-    """`r` far from any block leads to the next one, and later runs the one that was used."""
+    """Far from any block, `r` goes to the next one; later it runs the last one used."""
 
     async def journey() -> None:
         async with tutor(tmp_path, lessons={"far": FAR}) as pilot:
@@ -215,7 +215,7 @@ def test_keys_without_visible_block_use_last_block(tmp_path: Path) -> None:
 
 
 def test_tab_marks_next_block(tmp_path: Path) -> None:
-    """The first Tab moves, and wherever it leads the mark is on the block in sight."""
+    """Tab moves to the next block, and marks the block in sight."""
 
     async def journey() -> None:
         async with tutor(tmp_path, lessons={"far": FAR}) as pilot:
@@ -241,7 +241,7 @@ def test_tab_marks_next_block(tmp_path: Path) -> None:
 
 
 def test_next_frame_has_new_place_and_mark(tmp_path: Path) -> None:
-    """The place and the mark are known before anything is painted, so both are seen at once."""
+    """Place and mark change before painting, so one frame shows both."""
 
     async def journey() -> None:
         async with tutor(tmp_path, lessons={"far": FAR}) as pilot:
@@ -258,7 +258,7 @@ def test_next_frame_has_new_place_and_mark(tmp_path: Path) -> None:
 
 
 def test_result_of_block_scrolls_into_sight(tmp_path: Path) -> None:
-    """A block at the lower edge: the end of what it printed is seen without a key."""
+    """The end of a block's output scrolls into sight."""
     code = fence("for n in range(8):\n    print('line', n)")
     text = "\n\n".join(["# T", *(f"Paragraph {n}." for n in range(7)), code, TEXT])
 
@@ -272,7 +272,7 @@ def test_result_of_block_scrolls_into_sight(tmp_path: Path) -> None:
 
 
 def test_expected_output_is_distinguishable_from_real_output(tmp_path: Path) -> None:
-    """Before the run a line stands beside it; after it only what differs elsewhere is told."""
+    """Expected output has a dotted edge before the run; after it only other platforms' stays."""
     text = fence("print('devices')\nprint('cpu')", "devices\ncpu")
     text += "\n\n```output of=one on=tpu\ndevices\ntpu\n```\n"
 
@@ -293,7 +293,7 @@ def test_expected_output_is_distinguishable_from_real_output(tmp_path: Path) -> 
 
 
 def test_failed_block_omits_output_of_other_devices(tmp_path: Path) -> None:
-    """What it would print on a TPU is no help then."""
+    """A failed block on a CPU does not show the output expected on a TPU."""
     text = fence("1 / 0", "never").replace("output of=one", "output of=one on=tpu")
 
     async def journey() -> None:
@@ -352,7 +352,7 @@ def test_failed_block_omits_output_of_other_devices(tmp_path: Path) -> None:
 def test_wrong_output_is_compared_once(
     printed: list[str], wanted: list[str], shown: list[str], tmp_path: Path
 ) -> None:
-    """The line that differs is compared; where several do, both texts stand there in full."""
+    """One differing line is compared; for several both outputs are shown in full."""
     code = "\n".join(f'print("{line}")' for line in printed)
     lesson = "# T\n\n" + fence(code, "\n".join(wanted))
 
@@ -370,7 +370,7 @@ def test_wrong_output_is_compared_once(
 def test_unrunnable_block_shows_output_and_remedy(
     tmp_path: Path,
 ) -> None:
-    """Without the library one can read on, and see what the text speaks of."""
+    """A block whose library is missing shows its expected output and how to install it."""
 
     async def journey() -> None:
         async with tutor(tmp_path, lessons={"t": HELLO}, size=(80, 40)) as pilot:
@@ -388,7 +388,7 @@ def test_unrunnable_block_shows_output_and_remedy(
 def test_lesson_without_framework_offers_setup_first(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """In the key line, at the end, and until the set-up is done."""
+    """The set-up comes first in the key line and at the end until it is done."""
     monkeypatch.chdir(tmp_path)
 
     async def journey() -> None:
@@ -415,7 +415,7 @@ def test_lesson_without_framework_offers_setup_first(
 def test_missing_package_is_named_until_installed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """With the command that installs it, at the beginning and on the end card."""
+    """A missing package is named with its install command at the beginning and at the end."""
     monkeypatch.chdir(tmp_path)
     make_python(tmp_path / ".venv", jax="0.10.2")
 
@@ -465,7 +465,7 @@ print(2)
 
 
 def test_hint_opens_before_answer(tmp_path: Path) -> None:
-    """The same key opens the hint, and then the answer."""
+    """`o` opens the hint, and then the answer."""
 
     async def journey() -> None:
         async with tutor(tmp_path, lessons={"t": HINTED}, size=(80, 40)) as pilot:
@@ -481,7 +481,7 @@ def test_hint_opens_before_answer(tmp_path: Path) -> None:
 
 
 def test_home_reports_jax_without_tpu(tmp_path: Path) -> None:
-    """A JAX without libtpu beside chips is told before anything is started."""
+    """Home says that JAX lacks libtpu on a machine with TPU chips."""
     (tmp_path / "root").mkdir()
     make_python(tmp_path / "venv", jax="0.10.2")
     variables = {"VIRTUAL_ENV": str(tmp_path / "venv")}
@@ -497,7 +497,7 @@ def test_home_reports_jax_without_tpu(tmp_path: Path) -> None:
 
 
 def test_edits_are_kept_while_app_runs(tmp_path: Path) -> None:
-    """Leaving the lesson keeps them, shown as edited; `u` brings the lesson's code back."""
+    """Edits are kept when a lesson is left; `u` restores the lesson's code."""
 
     async def journey() -> None:
         async with tutor(tmp_path) as pilot:
@@ -514,7 +514,7 @@ def test_edits_are_kept_while_app_runs(tmp_path: Path) -> None:
 
 
 def test_undo_needs_changed_code(tmp_path: Path) -> None:
-    """`e` and Esc change nothing; the old result is not that of changed code."""
+    """Undo is offered only for changed code, which does not show the old result."""
 
     async def journey() -> None:
         async with tutor(tmp_path, size=(80, 40)) as pilot:
@@ -534,7 +534,7 @@ def test_undo_needs_changed_code(tmp_path: Path) -> None:
 
 
 def test_undone_code_can_be_restored(tmp_path: Path) -> None:
-    """Nothing that was typed is lost by one key; what is typed anew is not overwritten."""
+    """A second `u` restores the undone code, unless other code was typed since."""
 
     async def journey() -> None:
         async with tutor(tmp_path, size=(80, 40)) as pilot:
@@ -551,7 +551,7 @@ def test_undone_code_can_be_restored(tmp_path: Path) -> None:
 
 
 def test_editor_cursor_starts_at_end(tmp_path: Path) -> None:
-    """Code is added where it is usually added."""
+    """The cursor of the editor starts at the end."""
 
     async def journey() -> None:
         async with tutor(tmp_path) as pilot:
@@ -566,7 +566,7 @@ def test_editor_cursor_starts_at_end(tmp_path: Path) -> None:
 
 
 def test_key_hint_is_below_try_heading(tmp_path: Path) -> None:
-    """The keys it names are those that work; a lesson without blocks has no such line."""
+    """The hint below a `Try it` heading names working keys; without blocks there is none."""
     text = HELLO + "\n## Try it\n\nSay bye.\n"
     lessons = {"hello": text, "other": "# Other\n\n## Try it\n\nThink.\n"}
 
@@ -587,7 +587,7 @@ def test_key_hint_is_below_try_heading(tmp_path: Path) -> None:
 
 
 def test_heading_fits_machine_and_process_in_line(tmp_path: Path) -> None:
-    """At 80 columns neither hides the other."""
+    """At 80 columns the heading has both the machine and the process."""
 
     async def journey() -> None:
         async with tutor(tmp_path) as pilot:
@@ -599,7 +599,7 @@ def test_heading_fits_machine_and_process_in_line(tmp_path: Path) -> None:
 
 
 def test_short_command_is_not_broken(tmp_path: Path) -> None:
-    """It moves to the next line as a whole, and what is painted are spaces."""
+    """A short command moves to the next line as a whole, painted with ordinary spaces."""
     words = "word " * 13
     text = f"# T\n\n{words}then `ps -fp PID` tells.\n\n* {words}now `ls -la DIR` tells.\n"
 
@@ -613,7 +613,7 @@ def test_short_command_is_not_broken(tmp_path: Path) -> None:
 
 
 def test_search_hit_opens_lesson_at_its_line(tmp_path: Path) -> None:
-    """Markdown marks are left out, titles come first, and Enter leads to the line."""
+    """Titles come first, Markdown marks are left out, and Enter opens the line."""
     marked = f"# Far\n\n{TEXT}\n\n* a **quick** `brown` [fox](https://example.com/fox)\n\n{TEXT}\n"
     lessons = {"far": marked, "fox": "# T\n\nNothing.\n"}
 
@@ -633,7 +633,7 @@ def test_search_hit_opens_lesson_at_its_line(tmp_path: Path) -> None:
 
 
 def test_glossary_word_comes_before_lesson_lines(tmp_path: Path) -> None:
-    """What the word means is wanted more than where it is used."""
+    """The meaning of a glossary word comes before the lessons that use it."""
 
     async def journey() -> None:
         async with tutor(tmp_path) as pilot:
@@ -645,7 +645,7 @@ def test_glossary_word_comes_before_lesson_lines(tmp_path: Path) -> None:
 
 
 def test_long_list_shows_last_line_of_rows(tmp_path: Path) -> None:
-    """Where the list is scrolled, the bar takes no column that rows were laid out with."""
+    """The last row of a scrolled list is not covered by the scroll bar."""
 
     async def journey() -> None:
         async with tutor(tmp_path) as pilot:
@@ -663,7 +663,7 @@ def test_long_list_shows_last_line_of_rows(tmp_path: Path) -> None:
 
 
 def test_search_finds_words_of_glossary(tmp_path: Path) -> None:
-    """Enter shows the entry."""
+    """A search finds the text of the glossary, and Enter shows the entry."""
 
     async def journey() -> None:
         async with tutor(tmp_path) as pilot:
@@ -679,7 +679,7 @@ def test_search_finds_words_of_glossary(tmp_path: Path) -> None:
 
 
 def test_check_returns_to_lesson_left_open(tmp_path: Path) -> None:
-    """`o` opens no second copy of it; the block that ran there is as it was."""
+    """`o` returns to the open lesson with its results, without a second copy."""
     write_checks(tmp_path / "checks", "passes")
     check = tmp_path / "checks/host/passes.py"
     named = re.sub(r'LESSON = ".*"', 'LESSON = "start/hello"', check.read_text())
@@ -700,7 +700,7 @@ def test_check_returns_to_lesson_left_open(tmp_path: Path) -> None:
 
 
 def test_check_that_needs_setup_offers_key(tmp_path: Path) -> None:
-    """`s` is offered when set-up is what helps, and only then."""
+    """`s` is offered only if set-up would fix the check."""
     text = '''"""A claim."""
 
 FRAMEWORK = "host"
@@ -734,7 +734,7 @@ def run():
 
 
 def test_uncomposed_screen_answers_available_actions() -> None:
-    """The footer of the screen below may ask for it between its making and its composing."""
+    """A screen answers for its actions before it is composed, as the footer may ask."""
     reader = LessonRunScreen("hello")
 
     assert reader.check_action("copy_text", ())
@@ -742,7 +742,7 @@ def test_uncomposed_screen_answers_available_actions() -> None:
 
 
 def test_each_line_of_hint_is_shown_as_line(tmp_path: Path) -> None:
-    """The command that prints a file of the lesson followed a literal backslash and n."""
+    """Each line of a hint is a line of its own."""
 
     async def journey() -> None:
         async with tutor(tmp_path, lessons={"far": FAR}) as pilot:
@@ -756,7 +756,7 @@ def test_each_line_of_hint_is_shown_as_line(tmp_path: Path) -> None:
 
 
 def test_setup_that_lesson_explains_comes_after_enter(tmp_path: Path) -> None:
-    """It is offered on every screen of the lesson, and needed once, if at all."""
+    """The key of the lesson's set-up is listed after Enter."""
 
     async def journey() -> None:
         async with tutor(tmp_path, lessons={"far": FAR}) as pilot:

@@ -1,4 +1,4 @@
-"""The table of a rehearsal by itself: its rows, what stands in a cell, and which columns fit."""
+"""The table of a rehearsal: its rows, its cells, and the columns that fit."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from tpustarter.tui.rehearse.typed_program import FUNCTION, TypedProgram, add_di
 
 
 def test_marked_column_always_fits() -> None:
-    """Whatever the width, the marked TPU is shown, and nothing is wider than there is room."""
+    """The marked column is always shown, and the columns fit the width."""
     labels, widths = ["a_long_name_of_a_check: a_program", "short"], [5, 7, 5, 5, 9, 5, 7, 5, 7]
     for width in range(LEAST_LABEL + 10, 140):
         for at in range(len(widths)):
@@ -44,12 +44,12 @@ def test_marked_column_always_fits() -> None:
     [(30, "matmul_precision: highest"), (20, "matmul_pre…: highest"), (8, "matmul_…")],
 )
 def test_cut_label_keeps_program_name(width: int, expected: str) -> None:
-    """Programs of one check differ in their end."""
+    """A label is cut so that the program's name stays."""
     assert expected == shorten_label("matmul_precision: highest", width)
 
 
 def test_worst_result_of_same_name_counts() -> None:
-    """A script may give two functions of one name and shape to `jax.jit`."""
+    """Of programs with the same name and shape the worst result is shown."""
     known = RehearsalAnswers([(None, "")], ["v5e-8"])
     for status in ("compiles", "refused", "compiles"):
         known.record_answer({"check": None, "program": "f", "tpu": "v5e-8", "status": status})
@@ -59,7 +59,7 @@ def test_worst_result_of_same_name_counts() -> None:
 
 
 def test_elapsed_seconds_show_in_compiling_cell() -> None:
-    """They go with the answer, and once it is stopped; a program gets its row when it begins."""
+    """A compiling cell shows its seconds until an answer or a stop."""
     known = RehearsalAnswers([("jax.a", ""), ("jax.b", "")], ["v5e-8"])
     known.record_running("jax.b", "jax.b", "v5e-8", 2.0)
 
@@ -79,7 +79,7 @@ def test_elapsed_seconds_show_in_compiling_cell() -> None:
 
 
 def test_unrelated_event_gets_no_row() -> None:
-    """The user's Python at work is no program, and neither is one whose check is not told."""
+    """Events of the user's Python or of an unknown check add no row."""
     known = RehearsalAnswers([("jax.a", "")], ["v5e-8"])
     known.record_running(None, "default", "v5e-8", 1.0)
     known.record_running(None, "your code", "a TPU", 1.0)
@@ -88,7 +88,7 @@ def test_unrelated_event_gets_no_row() -> None:
 
 
 def test_check_that_cannot_list_programs_has_row() -> None:
-    """The answer about it stands behind its name, and no seconds go on."""
+    """An error in place of a check's programs has a row of its own."""
     known = RehearsalAnswers([("jax.a", "")], ["v5e-8"])
     known.record_running("jax.a", "one", "v5e-8", 1.0)
     known.record_answer({"check": "jax.a", "program": "jax.a", "tpu": "v5e-8", "status": "error"})
@@ -99,7 +99,7 @@ def test_check_that_cannot_list_programs_has_row() -> None:
 
 
 def test_torch_xla_checks_without_lowering_are_skipped() -> None:
-    """They are left out together, for all TPUs, and each of their cells says so."""
+    """Skipped torch_xla checks have `skip` in the cell of every TPU."""
     known = RehearsalAnswers(
         [("jax.a", ""), ("torch_xla.b", ""), ("torch_xla.c", "")], ["v5e-8", "v6e-8"]
     )
@@ -144,7 +144,7 @@ def compared(width: int, *results: dict[str, object]) -> list[str]:
 
 
 def test_long_reason_keeps_heads_above_figures() -> None:
-    """It has a line of its own, and no column."""
+    """A long reason is on its own line and does not widen the columns."""
     fits = FITS | {"tpu": "v5e-8"}
     broken = ANSWER | {"tpu": "v6e-8", "status": "error", "reason": "no answer, " * 20}
 
@@ -155,7 +155,7 @@ def test_long_reason_keeps_heads_above_figures() -> None:
 
 
 def test_failure_of_several_tpus_is_told_once() -> None:
-    """The marked answer names the others, and the comparison repeats no reason."""
+    """The answer names the other TPUs with the same reason, which is shown once."""
     names = ("v2-8", "v5e-8", "v6e-8", "tpu7x-8")
     reasons = ("it broke", "it broke", "it broke", "another fault")
     results = [
@@ -177,7 +177,7 @@ def test_failure_of_several_tpus_is_told_once() -> None:
 
 @pytest.mark.parametrize("runs_script", [False, True])
 def test_line_tells_script_from_lowering(*, runs_script: bool) -> None:
-    """A script may run for minutes, and nothing is lowered then."""
+    """The line says whether the script runs or its programs are lowered."""
     job = CompileProgress("your code", "a TPU", 7)
     answers = RehearsalAnswers([(None, "")], ["v5e-8"])
     line = status_line.format_progress(job, answers, None, 9, 80, runs_script=runs_script)
@@ -187,7 +187,7 @@ def test_line_tells_script_from_lowering(*, runs_script: bool) -> None:
 
 
 def test_bound_has_its_column_and_roofline() -> None:
-    """The table has the time alone, and the details of a cell draw where it comes from."""
+    """The table has the time of the bound, and the details draw its roofline."""
     peaks = ({"name": "x", "value": 1.0, "unit": "x", "source": "x"},)
     limits = [
         {"name": name, "amount": 1e12, "seconds": seconds, "peaks": peaks}
@@ -206,7 +206,7 @@ def test_bound_has_its_column_and_roofline() -> None:
 
 
 def test_bars_fill_remaining_width() -> None:
-    """On a wide screen a bar is worth more than the last columns; a small program has none."""
+    """Bars grow with the width, and a small program has none."""
     fits = FITS | {"tpu": "v5e-8"}
 
     narrow, wide = (re.search(r"\[.*\]", compared(width, fits)[1]) for width in (80, 130))
@@ -245,7 +245,7 @@ FITS_OF = {
 
 @pytest.mark.parametrize("case", FITS_OF)
 def test_cell_and_details_show_largest_size(case: str) -> None:
-    """The size is in the cell; below it is what the command line prints, and each size."""
+    """The cell has the largest size, and the details list all sizes tried."""
     fit, word, is_listed = FITS_OF[case]
     answers = RehearsalAnswers([(None, "")], ["v5e-8"])
     answers.record_running(None, "step", "v5e-8", 3.0)
@@ -265,7 +265,7 @@ def test_cell_and_details_show_largest_size(case: str) -> None:
 
 
 def test_search_counts_sizes_in_its_line() -> None:
-    """The size that is compiled has no row of its own."""
+    """The size being compiled is in the line, and has no row."""
     job = CompileProgress("step", "v5e-8", 2, size="batch 1,008")
     answers = RehearsalAnswers([(None, "")], ["v5e-8"])
     for number in range(3):
@@ -282,7 +282,7 @@ def test_search_counts_sizes_in_its_line() -> None:
 
 @pytest.mark.parametrize("width", [52, 76, 114])
 def test_alternatives_are_compared_in_order_of_file(width: int) -> None:
-    """The answers come in another order; no line is wider than the screen, the mark is on one."""
+    """Alternatives are compared in the file's order, within the width, with one mark."""
     names = ("data parallel", "fsdp", "tensor parallel, in the MLP alone")
     bound = {"limiter": "matrix unit", "limits": []}
     results = [
@@ -317,7 +317,7 @@ TYPED = {
 
 @pytest.mark.parametrize("typed", TYPED)
 def test_first_axis_of_last_arrays_is_searched(typed: str) -> None:
-    """A batch is there as a rule, and the user can write it elsewhere; once named, it stays."""
+    """The first axis of the last arrays is the default to search; a named one is kept."""
     program = TypedProgram(FUNCTION, tuple(typed.split()))
     sized = add_dimension(program)
 

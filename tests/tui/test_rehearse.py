@@ -1,4 +1,4 @@
-"""Rehearsal in the app: what is chosen, what is seen while it compiles and after, and every end."""
+"""Rehearsal in the app: choices, progress, results and all ways to end."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ async def rehearsing(
     generation: str | None = None,
     samples: Path = CHECKS,
 ) -> AsyncGenerator[Pilot[None]]:
-    """Start the app on sample checks and a laid-out machine, and open the rehearsal."""
+    """Open the rehearsal in the app on sample checks and a simulated machine."""
     root, checks = folder / "root", folder / "checks" / "jax"
     root.mkdir(parents=True)
     checks.mkdir(parents=True)
@@ -54,7 +54,7 @@ async def rehearsing(
 
 
 async def choose(pilot: Pilot[None], *tpus: str) -> str:
-    """Choose these TPUs and no others; return the screen."""
+    """Select exactly these TPUs; return the screen."""
     await press(pilot, "tab", "a", "a", "home")
     left = set(tpus)
     for _ in range(40):
@@ -70,14 +70,14 @@ async def choose(pilot: Pilot[None], *tpus: str) -> str:
 
 
 async def mark(pilot: Pilot[None], row: str) -> None:
-    """Mark a row of the programs, with the keys."""
+    """Mark a row of the programs by keys."""
     await press(pilot, "home")
     while pilot.app.screen.query_one("#programs").highlighted_id != row:
         await pilot.press("down")
 
 
 def test_default_tpus_are_explained_with_marked_size(tmp_path: Path, stub: Path) -> None:
-    """Beside the marked one where there is room, and only as long as it is these."""
+    """The choice of default TPUs is explained beside the marked TPU until it changes."""
 
     async def journey() -> None:
         async with rehearsing(tmp_path, stub, "compiles", size=(200, 50)) as pilot:
@@ -90,7 +90,7 @@ def test_default_tpus_are_explained_with_marked_size(tmp_path: Path, stub: Path)
 
 
 def test_selected_programs_and_tpus_fill_table(tmp_path: Path, stub: Path) -> None:
-    """Space takes out what is not wanted; every cell is a word; the marked one is told below."""
+    """Space takes programs and TPUs out; every cell has a word, and the marked has details."""
 
     async def journey() -> None:
         async with rehearsing(tmp_path, stub, "compiles", "does_not_fit", "is_refused") as pilot:
@@ -133,7 +133,7 @@ def test_selected_programs_and_tpus_fill_table(tmp_path: Path, stub: Path) -> No
 
 
 def test_rehearsal_stops_at_once_without_leftover_process(tmp_path: Path, stub: Path) -> None:
-    """While it compiles Esc asks whether to stop; then a cell without an answer says so."""
+    """A second Esc stops the compilation at once, and no process is left."""
 
     async def journey() -> None:
         async with rehearsing(tmp_path, stub, "hangs") as pilot:
@@ -161,7 +161,7 @@ def test_rehearsal_stops_at_once_without_leftover_process(tmp_path: Path, stub: 
 
 
 def test_nothing_starts_without_program_or_tpu(tmp_path: Path, stub: Path) -> None:
-    """The line below says what is missing, and neither Enter nor `r` does anything."""
+    """With no program or no TPU chosen, a line says so and `r` does nothing."""
 
     async def journey() -> None:
         async with rehearsing(tmp_path, stub, "compiles") as pilot:
@@ -176,7 +176,7 @@ def test_nothing_starts_without_program_or_tpu(tmp_path: Path, stub: Path) -> No
 
 
 def test_missing_compiler_shows_install_command(tmp_path: Path) -> None:
-    """Before anything is started, and no sheet is to be put away."""
+    """Without a compiler the screen names the set-up and cannot start."""
 
     async def journey() -> None:
         async with rehearsing(tmp_path, None, "compiles") as pilot:

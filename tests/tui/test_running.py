@@ -1,4 +1,4 @@
-"""Running blocks one after the other, all to here, and Ctrl-C."""
+"""Running blocks one by one, all up to a block, and Ctrl+C."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def _results(pilot: Pilot[None]) -> dict[str, str]:
 
 
 def test_enter_runs_block_and_pass_marks_next(tmp_path: Path) -> None:
-    """What was printed stays in sight, to be read before the next Enter."""
+    """After a pass the output stays in sight, and the next block is marked."""
 
     async def journey() -> None:
         async with tutor(tmp_path, size=(80, 40)) as pilot:
@@ -54,7 +54,7 @@ def test_enter_runs_block_and_pass_marks_next(tmp_path: Path) -> None:
 
 
 def test_enter_shows_every_line_up_to_next_block(tmp_path: Path) -> None:
-    """With this key alone one sees the whole lesson, and runs all of it."""
+    """Repeated Enter shows every line of the lesson and runs every block."""
 
     async def journey() -> None:
         async with tutor(tmp_path, lessons={"far": FAR}) as pilot:
@@ -70,7 +70,7 @@ def test_enter_shows_every_line_up_to_next_block(tmp_path: Path) -> None:
 
 
 def test_enter_skips_failed_block_and_r_reruns_block(tmp_path: Path) -> None:
-    """The same code would break again: it runs again where one asks for that, or changed it."""
+    """Enter does not run a failed block again; `r` does."""
 
     async def journey() -> None:
         async with tutor(tmp_path, lessons={"broken": BROKEN}, size=(80, 50)) as pilot:
@@ -107,7 +107,7 @@ GAPS = "\n\n".join(
 
 
 def test_run_all_names_skipped_gap(tmp_path: Path) -> None:
-    """Once it is filled, nothing is left out, and nothing is said of it."""
+    """Running all names the gap it skips, and nothing once the gap is filled."""
 
     async def journey() -> None:
         async with tutor(tmp_path, lessons={"gaps": GAPS}) as pilot:
@@ -123,7 +123,7 @@ def test_run_all_names_skipped_gap(tmp_path: Path) -> None:
 
 
 def test_run_key_at_end_runs_whole_lesson(tmp_path: Path) -> None:
-    """With no block in sight, down to here means down to the last one above."""
+    """At the end of a lesson, `a` runs every block."""
     text = f"{HELLO}\n" + "\n\n".join(f"Paragraph {n}." for n in range(40))
 
     async def journey() -> None:
@@ -136,7 +136,7 @@ def test_run_key_at_end_runs_whole_lesson(tmp_path: Path) -> None:
 
 
 def test_ctrl_c_stops_run_and_app_stays(tmp_path: Path) -> None:
-    """Also while one types into the block, and also from a screen above."""
+    """Ctrl+C stops a run from the page, the editor and a screen above."""
 
     async def journey() -> None:
         async with tutor(tmp_path, lessons={"hangs": HANGS}) as pilot:
@@ -155,7 +155,7 @@ def test_ctrl_c_stops_run_and_app_stays(tmp_path: Path) -> None:
 
 
 def test_idle_ctrl_c_asks_once(tmp_path: Path) -> None:
-    """Esc stays, y or another Ctrl+C quits as interrupted."""
+    """Esc stays; `y` or another Ctrl+C quits with the code of an interrupt."""
 
     async def journey(*keys: str) -> int | None:
         async with tutor(tmp_path) as pilot:
@@ -175,14 +175,14 @@ def test_idle_ctrl_c_asks_once(tmp_path: Path) -> None:
 
 
 def long_until(path: Path) -> str:
-    """Return a block that prints sixty lines, and the last fourteen once a file is there."""
+    """Return a block that prints 46 lines, and the last 14 once a file exists."""
     gate = wait_for(path).replace("import os, time\n", "").replace("while", "while n == 45 and")
     lines = ['print("line", n, flush=True)', *gate.splitlines()]
     return "import os, time\nfor n in range(60):\n" + "\n".join(f"    {line}" for line in lines)
 
 
 def test_long_output_is_whole_after_block_ends(tmp_path: Path) -> None:
-    """Until then its last lines, with how many are above, for each look lays the page out."""
+    """During the run only the last lines and a count are shown; afterwards all lines are."""
     goes_on = tmp_path / "goes-on"
     text = "# T\n\n" + fence(long_until(goes_on))
 
@@ -204,9 +204,9 @@ def test_long_output_is_whole_after_block_ends(tmp_path: Path) -> None:
 
 
 def until_there(path: Path) -> str:
-    """Return a block that prints lines until a file is there, at a pace that can be shown.
+    """Return a block that prints lines slowly until a file exists.
 
-    It pauses after each line for that alone.
+    The pauses give the screen time to show each line.
     """
     return (
         "import os\nimport time\nfor n in range(10**9):\n    print('line', n, flush=True)\n"
@@ -216,6 +216,6 @@ def until_there(path: Path) -> str:
 
 
 async def lines_come(pilot: Pilot[None], view: BlockView) -> None:
-    """Wait until a block has printed more than five lines more."""
+    """Wait until a block has printed five more lines."""
     seen = int(view.output_tail.split()[-1])
     await until(pilot, lambda: int(view.output_tail.split()[-1]) > seen + 5)

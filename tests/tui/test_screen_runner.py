@@ -1,4 +1,4 @@
-"""A run that a screen follows, from its first event to its last, stopped or broken."""
+"""A run that a screen follows: first to last event, stopped or failed."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tpustarter.tui.kit.screen_runner import ScreenRunner
 
 
 class Follower(Screen[None]):
-    """A screen that keeps what it was told."""
+    """A screen that stores the events of its runner."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -29,13 +29,13 @@ class Follower(Screen[None]):
         self.ticks += 1
 
     def on_events_arrived(self, message: EventsArrived) -> None:
-        """Keep the events, and count the ends."""
+        """Store the events and count the ends."""
         self.events += self.runner.take_events(message)
         self.ends += not self.runner.is_busy
 
 
 def followed(journey: Callable[[Pilot[None], Follower], object]) -> None:
-    """Run a journey on a screen that follows a run."""
+    """Run a test on a screen that follows a run."""
 
     async def whole() -> None:
         app: App[None] = App()
@@ -48,7 +48,7 @@ def followed(journey: Callable[[Pilot[None], Follower], object]) -> None:
 
 
 def test_events_arrive_in_order_and_end_once() -> None:
-    """The clock shows the first moment at once, and a later run begins anew."""
+    """Events arrive in order with one end, and a later run starts anew."""
 
     async def journey(pilot: Pilot[None], screen: Follower) -> None:
         for count in (1, 2):
@@ -87,7 +87,7 @@ def test_stop_before_anything_runs_is_kept() -> None:
 
 
 def test_broken_run_ends_as_well() -> None:
-    """The events until then are kept."""
+    """A run that raises ends, and its events are kept."""
 
     async def journey(pilot: Pilot[None], screen: Follower) -> None:
         def play() -> Iterator[int]:
@@ -102,7 +102,7 @@ def test_broken_run_ends_as_well() -> None:
 
 
 def test_events_of_an_earlier_run_are_dropped() -> None:
-    """A worker cannot be killed: it may tell something long after the next run has begun."""
+    """Events that a worker sends after the next run has begun are dropped."""
     has_begun, may_end, has_ended = (threading.Event() for _ in range(3))
 
     async def journey(pilot: Pilot[None], screen: Follower) -> None:

@@ -1,4 +1,4 @@
-"""What tests of the app wait for before they look: whatever is under way, however slow it is."""
+"""Tests of `settle`, which waits until an app has nothing left to do."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ SLOW_S = 0.2
 
 
 class Slow(App[None]):
-    """Says something at the end of a chain of which no part uses the processor."""
+    """An app that finishes after a chain of slow handlers, workers and timers."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("h", "handler"),
@@ -26,22 +26,22 @@ class Slow(App[None]):
     ]
 
     def compose(self) -> ComposeResult:
-        """Say that nothing has ended yet."""
+        """Show that the chain has not ended yet."""
         yield Static("begun")
 
     async def action_handler(self) -> None:
-        """Be slow, and go on later."""
+        """Sleep, then call the next step."""
         await asyncio.sleep(SLOW_S)  # is slow: a test has to wait for it
         self.call_later(self.action_timer)
 
     @work
     async def action_worker(self) -> None:
-        """Be slow beside the app, and go on in it."""
+        """Sleep in a worker, then call the next step."""
         await asyncio.sleep(SLOW_S)  # as above
         self.call_later(self.action_handler)
 
     def action_timer(self) -> None:
-        """End in a moment."""
+        """Show that the chain has ended."""
         self.set_timer(0.05, self._say)
 
     def _say(self) -> None:
@@ -49,7 +49,7 @@ class Slow(App[None]):
 
 
 def test_settle_waits_for_handlers_workers_and_timers() -> None:
-    """A machine so busy that it gives a test no time looks the same to them."""
+    """`settle` waits for chains of handlers, workers and timers to end."""
 
     async def journey(key: str) -> None:
         app: Any = Slow()

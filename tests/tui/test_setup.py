@@ -1,4 +1,4 @@
-"""The set-up screen on laid-out machines, settings, and how errors are shown in the app."""
+"""The set-up screen on simulated machines, settings, and errors in the app."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def lay_machine(tmp_path: Path) -> tuple[host.Machine, Path]:
 
 
 def test_long_title_of_step_continues_below_itself(tmp_path: Path) -> None:
-    """On a narrow screen it has two lines, and the second begins where the first does."""
+    """On a narrow screen a long title wraps, and its second line is indented like the first."""
     machine, _ = lay_machine(tmp_path)
 
     async def journey() -> None:
@@ -69,7 +69,7 @@ def test_long_title_of_step_continues_below_itself(tmp_path: Path) -> None:
 
 
 def test_failed_step_shows_output_and_next_run_resumes(tmp_path: Path) -> None:
-    """Plan, `y`, failure with its own words, `y` again, done, and a candidate for checks."""
+    """A failed step shows its output, and the next run continues from that step."""
     machine, tools = lay_machine(tmp_path)
     behave(tools, pip={"say": "no space left on device", "code": 1})
 
@@ -113,7 +113,7 @@ def test_failed_step_shows_output_and_next_run_resumes(tmp_path: Path) -> None:
 
 
 def test_setups_of_path_are_listed_first(tmp_path: Path) -> None:
-    """All profiles, each with its state here; Enter shows the plan of the marked one."""
+    """The set-ups of the path are listed first, and all of them with their state."""
     machine, tools = lay_machine(tmp_path)
 
     async def journey() -> None:
@@ -150,7 +150,7 @@ def test_setups_of_path_are_listed_first(tmp_path: Path) -> None:
 def test_setup_shows_commands_cost_and_undo_before_yes(
     size: tuple[int, int], tmp_path: Path
 ) -> None:
-    """In the list, and in the details of a step, which fill the screen: `y` works in both."""
+    """`y` is offered beside the commands, download, space and undo of every step."""
     machine, _ = lay_machine(tmp_path)
     download, space = SIZES["jax"]
 
@@ -178,7 +178,7 @@ def test_setup_shows_commands_cost_and_undo_before_yes(
     ("keys", "title"), [(["enter"], "the newest JAX"), (["down", "enter"], "the TPU compiler")]
 )
 def test_keys_before_setups_load_still_act(keys: list[str], title: str, tmp_path: Path) -> None:
-    """Once there are rows: a list that is still read loses no key."""
+    """Keys typed before the set-ups load act on their rows."""
     machine, _ = lay_machine(tmp_path)
     Slow.allowed.set()
 
@@ -200,7 +200,7 @@ def test_keys_before_setups_load_still_act(keys: list[str], title: str, tmp_path
 
 
 def test_frames_on_large_terminal_fit_their_content(tmp_path: Path) -> None:
-    """There the details of a set-up have the commands of its steps, which the list has not."""
+    """On a large terminal the frames fit their content, and the details have the commands."""
     machine, _ = lay_machine(tmp_path)
 
     async def journey() -> None:
@@ -223,7 +223,7 @@ def test_frames_on_large_terminal_fit_their_content(tmp_path: Path) -> None:
 
 
 def test_list_grown_to_fit_shows_no_position(tmp_path: Path) -> None:
-    """The place was said while it did not fit, and its rows are not shown anew."""
+    """A list that fits after a resize shows no position."""
     machine, _ = lay_machine(tmp_path)
 
     async def journey() -> None:
@@ -239,7 +239,7 @@ def test_list_grown_to_fit_shows_no_position(tmp_path: Path) -> None:
 
 
 def test_running_step_is_stopped_by_key(tmp_path: Path) -> None:
-    """`x` ends the command; what is left can be run later."""
+    """`x` ends the running command, and the step can be run later."""
     machine, tools = lay_machine(tmp_path)
     behave(tools, pip={"sleep": 60})
 
@@ -258,7 +258,7 @@ def test_running_step_is_stopped_by_key(tmp_path: Path) -> None:
 
 
 def test_proof_on_tpu_is_named_and_can_end(tmp_path: Path) -> None:
-    """While it may hold the TPU every heading says so, and no way back is promised."""
+    """While the proof can hold the TPU every heading names it, and `t` can end it."""
     for name in ("machine", "home"):
         (tmp_path / name).mkdir()
     stub = {"libtpu": "0.0.42", "kind": "TPU v5 lite", "count": 8}
@@ -285,7 +285,7 @@ def test_proof_on_tpu_is_named_and_can_end(tmp_path: Path) -> None:
 
 
 def test_blocked_step_is_marked_and_retried(tmp_path: Path) -> None:
-    """The reason is on the screen, and `y` looks whether it has been settled."""
+    """A blocked step shows its reason, and `y` checks again."""
     machine, _ = lay_machine(tmp_path)
 
     async def journey() -> None:
@@ -304,7 +304,7 @@ def test_blocked_step_is_marked_and_retried(tmp_path: Path) -> None:
 
 
 def test_problem_has_words_of_command_line(tmp_path: Path) -> None:
-    """A worker's Problem becomes a sheet; the screen behind it still works."""
+    """A Problem is shown as on the command line, and the screen behind it still works."""
 
     async def journey() -> None:
         async with tutor(tmp_path) as pilot:
@@ -320,7 +320,7 @@ def test_problem_has_words_of_command_line(tmp_path: Path) -> None:
 
 
 def test_idle_process_ends_after_timeout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The lease is not kept for nothing: after the idle time nobody holds the device."""
+    """A process without work is ended after the idle time, and the lease is free."""
     monkeypatch.setattr("tpustarter.tui.app.device_use.OPEN_S", 2.0)
 
     async def journey() -> None:
@@ -335,7 +335,7 @@ def test_idle_process_ends_after_timeout(tmp_path: Path, monkeypatch: pytest.Mon
 
 
 def test_no_key_collides_with_multiplexer_or_flow_control() -> None:
-    """Nothing of ours is bound to the prefixes of tmux and screen, or to what stops a terminal."""
+    """No key of the app is a prefix of tmux or screen, or stops a terminal."""
     screens = (
         HomeScreen,
         LessonListScreen,
@@ -357,7 +357,7 @@ def test_no_key_collides_with_multiplexer_or_flow_control() -> None:
 
 
 def test_bug_is_reported_with_report_path(tmp_path: Path) -> None:
-    """What is no Problem becomes a notification, and a report that can be pasted."""
+    """An unexpected exception gives a notification and a report file."""
 
     async def journey() -> None:
         async with tutor(tmp_path) as pilot:
@@ -371,7 +371,7 @@ def test_bug_is_reported_with_report_path(tmp_path: Path) -> None:
 
 
 def test_unreadable_lessons_are_reported_at_home(tmp_path: Path) -> None:
-    """A broken header is one text on the first screen; checks still run."""
+    """A broken lesson header is reported on Home, and checks still run."""
 
     async def journey() -> None:
         async with tutor(tmp_path, lessons={"hello": HELLO}) as pilot:
@@ -389,7 +389,7 @@ def test_unreadable_lessons_are_reported_at_home(tmp_path: Path) -> None:
 
 
 def test_settings_are_remembered_and_followed(tmp_path: Path) -> None:
-    """A chosen number of devices is saved, and shown by every heading."""
+    """A chosen number of devices is saved and shown in every heading."""
 
     async def journey() -> None:
         async with tutor(tmp_path) as pilot:
@@ -409,7 +409,7 @@ def test_settings_are_remembered_and_followed(tmp_path: Path) -> None:
 
 
 def test_chosen_python_ranks_right_after_option(tmp_path: Path) -> None:
-    """`choose_interpreter` follows the saved choice, unless `--python` is given or it is gone."""
+    """The saved Python is chosen unless `--python` is given or it does not exist."""
     state.save_state("settings", {"python": sys.executable})
     env = {"PATH": "/usr/bin:/bin", "VIRTUAL_ENV": str(tmp_path)}
     chosen, _ = interpreters.choose_interpreter(None, env, tmp_path)

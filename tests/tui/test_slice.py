@@ -1,4 +1,4 @@
-"""The screen of a slice: nothing before a yes, hosts as rows, one verdict, and an end on all."""
+"""The screen of a slice: confirmation, rows of hosts, one verdict and stopping all."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ CHECKS = ("host.passes", "host.fails", "host.warns")
 
 
 def member(host: int) -> dict[str, Any]:
-    """Return the facts that a host hands in."""
+    """Return the facts that a host reports."""
     return {
         "host": host,
         "hosts": 2,
@@ -47,7 +47,7 @@ def finding(found: int, verdict: str) -> dict[str, Any]:
 
 
 def checked(check: str, found: int = 2) -> list[dict[str, Any]]:
-    """Return the events of a check on two hosts; the sum on host 1 is the one given."""
+    """Return the events of a check on two hosts; `found` is the sum on host 1."""
     sums = {0: 2, 1: found}
     findings = [
         {"event": "finding", "id": check, "host": host,
@@ -79,7 +79,7 @@ def tools(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cloud: FakeCloud) -> 
 
 
 def test_nothing_runs_before_the_yes(cloud: FakeCloud, tmp_path: Path, tools: Path) -> None:
-    """The exact commands are shown, Esc runs none of them, and a shows them again."""
+    """Exact commands are shown, and nothing runs before the yes; Esc runs nothing."""
 
     async def journey() -> None:
         async with app_of(cloud, tmp_path, size=(100, 60)) as pilot:
@@ -102,7 +102,7 @@ def test_nothing_runs_before_the_yes(cloud: FakeCloud, tmp_path: Path, tools: Pa
 
 @pytest.mark.parametrize("yes", ["enter", "y"])
 def test_slice_has_one_verdict(cloud: FakeCloud, tmp_path: Path, tools: Path, yes: str) -> None:
-    """Hosts are rows, with their facts; each check has one result."""
+    """Each check of a slice has one result, and each host a row with its facts."""
 
     async def journey() -> None:
         async with app_of(cloud, tmp_path, size=(80, 40)) as pilot:
@@ -122,7 +122,7 @@ def test_slice_has_one_verdict(cloud: FakeCloud, tmp_path: Path, tools: Path, ye
 
 
 def test_failure_names_its_host(cloud: FakeCloud, tmp_path: Path, tools: Path) -> None:
-    """The failed check stands first, and its finding is of host 1."""
+    """The failed check comes first, and its finding names host 1."""
     events = [*PLACES, ARRIVED, *checked("host.passes", 3), *checked("host.fails")]
     events += [*checked("host.warns"), OVER]
     behave(tools, w0={"say": told(0, *events)}, w1={"say": told(1, *OTHER)})
@@ -139,7 +139,7 @@ def test_failure_names_its_host(cloud: FakeCloud, tmp_path: Path, tools: Path) -
 
 
 def test_unreached_host_has_its_reason(cloud: FakeCloud, tmp_path: Path, tools: Path) -> None:
-    """The others wait, and the row says why that host is missing."""
+    """The row of an unreached host has the reason, while the other host waits."""
     behave(tools, w0={"say": told(0, *PLACES), "lifeline": True}, w1=UNREACHED)
 
     async def journey() -> None:
@@ -165,7 +165,7 @@ def test_unreached_host_has_its_reason(cloud: FakeCloud, tmp_path: Path, tools: 
 
 
 def test_stop_ends_every_host(cloud: FakeCloud, tmp_path: Path, tools: Path) -> None:
-    """In the middle of a check Ctrl-C ends all, and what has not run is listed as such."""
+    """Ctrl+C during a check ends all hosts and lists the checks that have not run."""
     begun = [*PLACES, ARRIVED, *checked("host.passes"), {"event": "start", "id": "host.fails"}]
     running = {"event": "progress", "id": "host.fails", "text": "host.fails"}
     behave(
@@ -198,12 +198,12 @@ def shows(pilot: Any, text: str) -> Callable[[], bool]:
 
 
 def is_over(tools: Path) -> bool:
-    """Return whether no gcloud of this test is left; the run ends after the last of them."""
+    """Return whether all gcloud processes of this test have ended."""
     return not any(is_alive(one["pid"]) for one in calls(tools))
 
 
 def test_single_host_has_no_slice(cloud: FakeCloud, tmp_path: Path) -> None:
-    """The key is shown for a TPU of several hosts alone."""
+    """The key to check all hosts is shown only for a TPU of several hosts."""
     add(cloud, workers=1)
 
     async def journey() -> None:
@@ -229,7 +229,7 @@ def watched(host: int) -> str:
 def test_hosts_are_watched_until_the_end(
     cloud: FakeCloud, tmp_path: Path, tools: Path, size: tuple[int, int]
 ) -> None:
-    """Nothing runs before the yes; then a host has numbers, and the other one its reason."""
+    """After the yes one host has numbers and the unreached one its reason."""
     behave(tools, w0={"say": watched(0), "lifeline": True}, w1=UNREACHED)
     opened: list[str] = []
 

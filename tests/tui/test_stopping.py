@@ -1,4 +1,4 @@
-"""Esc where something runs for long: it asks once, and a second one stops that."""
+"""Esc during a long run: the first asks, and the second stops it."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ ASKED = "The checks still run. Press Esc again or x to stop them."
 
 
 def asked(app: object) -> str:
-    """Return what stands over the screen for a moment."""
+    """Return the text of all notifications."""
     return " ".join(said.message for said in app._notifications)  # type: ignore[attr-defined]
 
 
 def test_double_esc_on_check_page_keeps_run(tmp_path: Path) -> None:
-    """The first leads back to the list, the second only asks; a third one stops the run."""
+    """Esc returns to the list, a second one asks, and a third one stops the run."""
 
     async def journey() -> None:
         async with tutor(tmp_path, checks=("hangs", "passes")) as pilot:
@@ -49,7 +49,7 @@ def test_double_esc_on_check_page_keeps_run(tmp_path: Path) -> None:
 def test_other_key_or_timeout_dismisses_stop_question(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Then Esc asks again: nobody is held to what is no longer on the screen."""
+    """Another key or the timeout removes the question, and the next Esc asks again."""
 
     async def journey() -> None:
         async with tutor(tmp_path, checks=("hangs", "passes")) as pilot:
@@ -74,7 +74,7 @@ def test_other_key_or_timeout_dismisses_stop_question(
 
 
 def test_double_esc_stops_run_and_question_ends(tmp_path: Path) -> None:
-    """Keys may come together, as over a slow line; what they ask is over with them."""
+    """Two Esc in one burst stop the run, and the question disappears."""
 
     async def journey() -> None:
         async with tutor(tmp_path, checks=("hangs", "passes")) as pilot:
@@ -91,7 +91,7 @@ def test_double_esc_stops_run_and_question_ends(tmp_path: Path) -> None:
 
 
 def test_finished_run_dismisses_stop_question(tmp_path: Path) -> None:
-    """It still runs, the question says, and so it goes with the run."""
+    """The question to stop a run disappears when the run ends."""
 
     async def journey() -> None:
         async with tutor(tmp_path, checks=("passes",)) as pilot:
@@ -112,7 +112,7 @@ def test_finished_run_dismisses_stop_question(tmp_path: Path) -> None:
 
 
 def test_second_esc_stops_setup_command(tmp_path: Path) -> None:
-    """The first says that it still runs; x would have stopped it at once."""
+    """The first Esc says that a command runs, and the second stops it."""
     for name in ("machine", "home"):
         (tmp_path / name).mkdir()
     tools = lay_tools(tmp_path / "tools", uv=True, python=True)

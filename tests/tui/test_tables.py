@@ -1,4 +1,4 @@
-"""Tables of a lesson: the widths of their columns, and what is in their cells."""
+"""Tables of a lesson: widths of columns and contents of cells."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ ENDS = [
 
 
 def contents(rows: list[list[str]]) -> list[list[Content]]:
-    """Return rows as a table has them."""
+    """Return rows in the form that a table takes."""
     return [[Content(cell) for cell in row] for row in rows]
 
 
 @pytest.mark.parametrize("width", [56, 76, 102])
 def test_short_column_is_not_broken_beside_long(width: int) -> None:
-    """The long one has room to go on."""
+    """A short column keeps its width beside a long one, which wraps."""
     header, *rows = contents(ENDS)
     lines = [line.plain for line in TableRows(header, rows).lines(width)]
 
@@ -34,13 +34,13 @@ def test_short_column_is_not_broken_beside_long(width: int) -> None:
 
 
 def test_fitting_column_has_width_of_content() -> None:
-    """No column is pulled apart to fill the page."""
+    """A column that fits is as wide as its content."""
     assert [3, 2] == column_widths(contents([["a", "b"], ["abc", "de"]]), 100)
 
 
 @pytest.mark.parametrize("width", [1, 5, 12, 30])
 def test_word_breaks_only_without_room(width: int) -> None:
-    """However narrow, no line is wider than the page that has room for a sign of each column."""
+    """A word breaks only if its column has no room, and no line is wider than the page."""
     header, *rows = contents([["one", "another"], ["unbreakable", "a b c"]])
     lines = [line.plain for line in TableRows(header, rows).lines(width)]
 
@@ -57,7 +57,7 @@ LINKED = """# Linked
 
 
 def test_lesson_shows_its_table(tmp_path: Path) -> None:
-    """A click on a link in it breaks nothing; links are followed by key."""
+    """A lesson shows its table, and a click on a link in it does nothing."""
 
     async def journey() -> None:
         async with tutor(tmp_path, lessons={"linked": LINKED}, size=(80, 24)) as pilot:

@@ -1,4 +1,4 @@
-"""Texts that are laid out anew for every width."""
+"""Texts that are wrapped again for every width."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ ANSWER = "`key, subkey = jax.random.split(key)`, then `x = jax.random.uniform(su
 
 
 def test_code_in_sentence_stays_on_line_if_fitting() -> None:
-    """A reader who compares four answers sees each call whole; a longer one breaks at a space."""
+    """Code in a sentence is not broken if it fits a line, and else breaks at a space."""
     assert [
         "key, subkey = jax.random.split(key), then",
         "x = jax.random.uniform(subkey)",
@@ -29,7 +29,7 @@ def test_code_in_sentence_stays_on_line_if_fitting() -> None:
 def test_wide_command_breaks_between_words(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Where it fits, the words that start this program stay together."""
+    """The words that start this program stay on one line if they fit."""
     for module in (text_layout, terminal):
         monkeypatch.setattr(module, "tpustarter_command", lambda: "python3 -m uv run tpustarter")
     text = Content("python3 -m uv run tpustarter rehearse jax.all_gather")

@@ -1,4 +1,4 @@
-"""Private parts of Textual: only `tui/terminal/` uses them, where a new version is looked at."""
+"""Private names of Textual: only `tui/terminal/` uses them."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ HOOKS = ("watch_", "validate_", "compute_")
 
 
 def is_private(name: str) -> bool:
-    """Return whether a name begins with an underscore, and is no magic name."""
+    """Return whether a name begins with one underscore."""
     return name.startswith("_") and not name.startswith("__")
 
 
 def is_own(node: ast.Attribute) -> bool:
-    """Return whether an attribute is one of the object whose method this is."""
+    """Return whether the attribute belongs to `self`, `cls` or `super()`."""
     return ast.unparse(node.value) in ("self", "cls", "super()")
 
 
@@ -46,7 +46,7 @@ def names_of_textual(owner: type) -> set[str]:
 
 
 def named(node: ast.AST) -> str:
-    """Return the attribute that is used or the method that is defined here."""
+    """Return the attribute used or the method defined at a node."""
     if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
         hook = next((hook for hook in HOOKS if node.name.startswith(hook)), "")
         return node.name.removeprefix(hook)
@@ -54,9 +54,9 @@ def named(node: ast.AST) -> str:
 
 
 def private_uses(module: ModuleType) -> Iterator[str]:
-    """Yield what a module uses of Textual that is private.
+    """Yield each use of a private name of Textual in a module.
 
-    That of other objects than `self`, as in `screen._compositor`, is refused by ruff (SLF001).
+    Ruff (SLF001) refuses those of other objects than `self`, as in `screen._compositor`.
     """
     for node in ast.walk(ast.parse(Path(str(module.__file__)).read_bytes())):
         if isinstance(node, ast.ImportFrom) and str(node.module).split(".")[0] == "textual":
@@ -71,14 +71,14 @@ def private_uses(module: ModuleType) -> Iterator[str]:
 
 
 def test_private_textual_is_used_in_one_folder() -> None:
-    """An attribute of ours with the name of one of Textual's would be taken for it."""
+    """Only `tui/terminal/` uses private names of Textual, imports and overrides included."""
     modules = [one.name for one in pkgutil.walk_packages(tui.__path__, f"{tui.__name__}.")]
     others = [importlib.import_module(name) for name in modules if not name.startswith(MAY_USE)]
     assert [] == [use for module in others for use in private_uses(module)]
 
 
 def test_the_rule_of_private_names_can_fail(tmp_path: Path) -> None:
-    """An import, an attribute, a method that is overridden, and a hook of one."""
+    """The rule finds a private import, attribute, overridden method and hook."""
     path = tmp_path / "sample.py"
     path.write_text(
         "from textual._context import active_app\n"

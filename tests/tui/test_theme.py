@@ -1,4 +1,4 @@
-"""Colours: legible on both grounds, chosen for the terminal or by the learner, never needed."""
+"""Colours: legible on both backgrounds, chosen by terminal or user, never required."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def _contrast(first: Color, second: Color) -> float:
 def test_every_text_is_legible_on_its_background(
     chosen: Theme, text: str, ground: str, depth: ColorSystem
 ) -> None:
-    """With the contrast that WCAG asks of text of this size; also of 256 colours, as in tmux."""
+    """Every text has the WCAG contrast of 4.5 on its background, in 256 colours as well."""
     names = {
         "foreground": chosen.foreground,
         "background": chosen.background,
@@ -97,7 +97,7 @@ def test_every_text_is_legible_on_its_background(
 
 
 def test_backgrounds_stay_distinct_in_256_colours() -> None:
-    """What is marked is calm, and a warning does not stand on the red of what failed."""
+    """In 256 colours the marked row is grey, and warnings and failures have different grounds."""
 
     def painted(name: str) -> str:
         colour = RichColor.parse(DARK.variables[name]).downgrade(ColorSystem.EIGHT_BIT)
@@ -111,7 +111,7 @@ def test_backgrounds_stay_distinct_in_256_colours() -> None:
 
 @pytest.mark.parametrize("chosen", [DARK, LIGHT], ids=lambda chosen: chosen.name)
 def test_marked_row_differs_from_result_colours(chosen: Theme) -> None:
-    """The accent has a hue of its own, and what has the focus stands out from its ground.
+    """The accent differs in hue from results, and the focus edge has a contrast of 3 or more.
 
     Source: https://www.w3.org/TR/WCAG22/#non-text-contrast
     """
@@ -131,13 +131,13 @@ def test_marked_row_differs_from_result_colours(chosen: Theme) -> None:
 
 
 def _hues_apart(first: Color, second: Color) -> float:
-    """Return how far apart two hues are, in degrees of the circle."""
+    """Return the difference of two hues in degrees, 0 to 180."""
     apart = abs(first.hsl.h - second.hsl.h) * 360 % 360
     return min(apart, 360 - apart)
 
 
 def test_all_themes_have_same_names() -> None:
-    """A style sheet that uses one is right under each."""
+    """All themes define the same names, so that any style sheet works with each."""
     ours = {"ansi-background", "ansi-foreground", "surface", "panel"}
 
     assert set(DARK.variables) == set(LIGHT.variables) == set(TERMINAL.variables) - ours
@@ -161,7 +161,7 @@ def test_all_themes_have_same_names() -> None:
 def test_theme_suits_terminal(
     colors: str | None, variable: str, said: bool | None, expected: Theme
 ) -> None:
-    """What the terminal says outranks the variable; few colours mean its own."""
+    """The terminal's reply outranks COLORFGBG; with few colours its own theme is used."""
     assert expected is theme.choose_theme(colors, {"COLORFGBG": variable}, on_light=said)
 
 
@@ -178,7 +178,7 @@ def test_theme_suits_terminal(
 )
 @pytest.mark.parametrize("end", ["\x07", "\x1b\\"])
 def test_terminal_reply_is_read_in_any_chunks(answer: str, is_light: bool, end: str) -> None:
-    """In one piece or in many, and nothing of it is typed."""
+    """A reply gives one colour in any chunks, and no key."""
     text = f"\x1b]11;{answer}{end}".encode()
     for pieces in ([text], [text[n : n + 1] for n in range(len(text))]):
         keyboard = Keyboard()
@@ -189,12 +189,12 @@ def test_terminal_reply_is_read_in_any_chunks(answer: str, is_light: bool, end: 
 
 @pytest.mark.parametrize("answer", ["rgb:", "rgb:zz/0/0", "11;rgb:0/0/0", "rgb:00000/0/0", "?"])
 def test_invalid_colour_is_ignored(answer: str) -> None:
-    """It may come from anything that was printed."""
+    """A reply with an invalid colour gives no message."""
     assert [] == [*Keyboard().feed(f"\x1b]11;{answer}\x1b\\".encode())]
 
 
 def test_chosen_theme_applies_at_once_and_is_remembered(tmp_path: Path) -> None:
-    """It outranks what the terminal says."""
+    """A chosen theme outranks the background colour that the terminal reports."""
 
     async def journey() -> None:
         async with tutor(tmp_path, size=(80, 40)) as pilot:
@@ -217,7 +217,7 @@ def test_chosen_theme_applies_at_once_and_is_remembered(tmp_path: Path) -> None:
 
 
 def test_app_follows_terminal_by_default(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where nothing was chosen and the terminal has enough colours."""
+    """Without a choice, the theme follows the terminal's background if it has enough colours."""
     monkeypatch.setenv("TERM", "xterm-256color")
     monkeypatch.delenv("NO_COLOR", raising=False)
 
@@ -233,10 +233,10 @@ def test_app_follows_terminal_by_default(tmp_path: Path, monkeypatch: pytest.Mon
 
 @pytest.mark.parametrize("chosen", [TERMINAL, DARK, LIGHT], ids=lambda one: one.name)
 def test_editor_cursor_is_visible(chosen: Theme, tmp_path: Path) -> None:
-    """Textual reverses it where an app may use the terminal's colours, in every theme of it."""
+    """The cell of the cursor is painted unlike the rest of its line in every theme."""
 
     def ground(style: Style) -> tuple[bool, str]:
-        """Return whether a cell is reversed, and the colour behind its letter."""
+        """Return whether a cell is reversed, and its background colour."""
         colour = style.color if style.reverse else style.bgcolor
         return bool(style.reverse), colour.name if colour else ""
 
@@ -262,7 +262,7 @@ def test_editor_cursor_is_visible(chosen: Theme, tmp_path: Path) -> None:
 def test_first_screen_reads_its_style_sheets_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Reading them again for a theme, or those of other screens, takes a tenth of the paint."""
+    """The first screen parses each of its style sheets once, and no others."""
     parsed: list[str] = []
 
     def counted(scope: str, css: str, *given: Any, **named: Any) -> Iterable[RuleSet]:
@@ -287,7 +287,7 @@ def test_first_screen_reads_its_style_sheets_once(
 
 @pytest.mark.parametrize("size", [(80, 24), (120, 40)])
 def test_first_screen_needs_no_other_sheet(tmp_path: Path, size: tuple[int, int]) -> None:
-    """Otherwise it would look different once another screen has been opened."""
+    """Reading the other style sheets changes nothing on the first screen."""
 
     async def journey() -> None:
         async with tutor(tmp_path, size=size) as pilot:
@@ -305,13 +305,13 @@ def test_first_screen_needs_no_other_sheet(tmp_path: Path, size: tuple[int, int]
 
 
 def test_the_app_reads_every_style_sheet() -> None:
-    """A sheet that is in neither of its lists would do nothing."""
+    """Every style sheet is in one of the app's two lists."""
     app = TpustarterApp()
     assert SHEETS == sorted(path.resolve() for path in (*app.css_path, *app.OTHER_SHEETS))
 
 
 def test_colours_are_written_in_theme_alone() -> None:
-    """Screens use the names of the theme."""
+    """Only the theme has literal colours."""
     found = [
         (path.name, line)
         for path in [*APP.rglob("*.py"), *SHEETS]

@@ -1,4 +1,4 @@
-"""TPUs in the app: the list, the form, what is followed and deleted, and every bad day."""
+"""TPUs in the app: the list, the form, creating, deleting and errors."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def test_notes_of_form_fit_80_columns() -> None:
 
 
 def test_nothing_is_sent_before_screen_opens(cloud: FakeCloud, tmp_path: Path) -> None:
-    """Home reads the ledger alone; the screen asks once, and says what the next key is."""
+    """Home sends no request; the screen of TPUs lists once and names the next key."""
 
     async def journey() -> None:
         async with app_of(cloud, tmp_path) as pilot:
@@ -59,7 +59,7 @@ def test_nothing_is_sent_before_screen_opens(cloud: FakeCloud, tmp_path: Path) -
 def test_enter_without_project_opens_project_lessons(
     cloud: FakeCloud, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The first row is for those who want a TPU without a project, the next for the others."""
+    """The first row opens the lesson on ways to get a TPU, and the next the one on projects."""
     monkeypatch.delenv("CLOUDSDK_CORE_PROJECT")
 
     async def journey() -> None:
@@ -78,7 +78,7 @@ def test_enter_without_project_opens_project_lessons(
 
 
 def test_failed_request_is_explained(cloud: FakeCloud, tmp_path: Path) -> None:
-    """Google's text, why that happens, what helps, and that it still holds its name."""
+    """A failed request shows Google's text, the cause, the fix and its leftover."""
     made(cloud, "bert", "FAILED", (8, NO_CAPACITY))
     remember(connecting(cloud)("my-project", cloud.clock), "bert")
 
@@ -98,7 +98,7 @@ def test_failed_request_is_explained(cloud: FakeCloud, tmp_path: Path) -> None:
 
 
 def test_tpu_is_created_followed_and_deleted(cloud: FakeCloud, tmp_path: Path) -> None:
-    """The command changes with the form, names are typed, and nothing is left behind."""
+    """A TPU is created and deleted after its name was typed, and nothing is left."""
 
     async def journey() -> None:
         async with app_of(cloud, tmp_path, size=(80, 40)) as pilot:
@@ -140,6 +140,6 @@ def test_tpu_is_created_followed_and_deleted(cloud: FakeCloud, tmp_path: Path) -
 
 
 def hold_after_delete(cloud: FakeCloud, method: str, let_go: threading.Event) -> None:
-    """Let nobody see what became of a deletion before the test says so."""
+    """Block the state of a deleted resource until the test allows it."""
     if method == "GetQueuedResource" and cloud.called("DeleteQueuedResource"):
         let_go.wait(HANG_S)

@@ -1,4 +1,4 @@
-"""The help of the editor: about typing, and every key that it names does what it says."""
+"""The help of the editor: it is about typing, and all its keys work."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ KEYS = {
 
 
 def test_help_while_typing_lists_editor_keys_first(tmp_path: Path) -> None:
-    """Its keys first: those of the editor, and none of the page's; then what running does."""
+    """While typing, the help lists the editor's keys first and leaves out the page's."""
 
     async def journey() -> None:
         async with tutor(tmp_path, size=(80, 50)) as pilot:
@@ -52,7 +52,7 @@ def test_help_while_typing_lists_editor_keys_first(tmp_path: Path) -> None:
 
 
 def test_every_key_in_help_is_tried() -> None:
-    """In the test below."""
+    """The test below tries every key of the help."""
     rows = [
         line.split("|")[1]
         for line in (CodeEditor.HELP or "").splitlines()
@@ -63,7 +63,7 @@ def test_every_key_in_help_is_tried() -> None:
 
 
 def test_every_editor_key_does_as_documented(tmp_path: Path) -> None:
-    """Each on the same text."""
+    """Each key of the editor changes a sample text as documented."""
 
     async def journey() -> None:
         async with tutor(tmp_path) as pilot:

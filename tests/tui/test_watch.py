@@ -1,4 +1,4 @@
-"""The live view in the app: numbers of a server, curves, the lesson, and no TPU."""
+"""The live view in the app: metrics of a server, curves, the lesson, and no TPU."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def make_machine(folder: Path, port: int) -> host.Machine:
 
 @pytest.mark.parametrize("size", [(60, 15), (80, 24), (120, 40)])
 def test_numbers_are_shown_with_meaning(tmp_path: Path, size: tuple[int, int]) -> None:
-    """In any size, and in two looks there are curves where they have room."""
+    """The idle device is named at every size; numbers and curves need enough lines."""
 
     async def journey() -> None:
         served = gauges(8, duty=[98, 98, 98, 0, 98, 98, 98, 98])
@@ -44,7 +44,7 @@ def test_numbers_are_shown_with_meaning(tmp_path: Path, size: tuple[int, int]) -
 
 
 def test_enter_opens_the_lesson(tmp_path: Path) -> None:
-    """The one of the situation, and Esc leads back to the numbers."""
+    """Enter opens the lesson on the live view."""
     opened: list[str] = []
 
     async def journey() -> None:
@@ -61,7 +61,7 @@ def test_enter_opens_the_lesson(tmp_path: Path) -> None:
 
 
 def test_screen_looks_again_by_itself(tmp_path: Path) -> None:
-    """A program that starts later is seen without a key."""
+    """A program that starts later is shown without a key."""
     served = dict[str, dict[int, float]]()
 
     async def journey() -> None:
@@ -78,7 +78,7 @@ def test_screen_looks_again_by_itself(tmp_path: Path) -> None:
 
 
 def test_laptop_is_told_why(tmp_path: Path) -> None:
-    """With what to do."""
+    """A machine without a TPU says why it has no metrics, and what to do."""
 
     async def journey() -> None:
         (tmp_path / "laptop").mkdir()
@@ -93,7 +93,7 @@ def test_laptop_is_told_why(tmp_path: Path) -> None:
 
 
 def test_numbers_need_no_python_of_the_settings(tmp_path: Path) -> None:
-    """It may be gone, such as an environment that was deleted."""
+    """Metrics are read even if the Python in the settings was deleted."""
 
     async def journey() -> None:
         with serve(gauges(8)) as port:

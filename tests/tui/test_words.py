@@ -1,4 +1,4 @@
-"""The list of the words and links of a lesson."""
+"""The list of a lesson's glossary words and links."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ and a [page](https://example.com/a/very/long/address/of/a/page).
 def test_link_descriptions_align_beside_longest_id(
     tmp_path: Path,
 ) -> None:
-    """The longest one makes the column; a word or an address has no part in it."""
+    """Descriptions align beside the longest id; words and addresses do not count."""
     lessons = {"links": LINKS, "short": "# A\n", "measure-and-profile-it-well": "# B\n"}
 
     async def journey() -> None:
@@ -34,7 +34,7 @@ def test_link_descriptions_align_beside_longest_id(
 
 
 def test_cut_address_is_whole_in_details(tmp_path: Path) -> None:
-    """Neither its row nor the frame has room for all of it."""
+    """The details show an address whole that its row cuts."""
     address = "https://example.com/" + "/".join(["part"] * 20)
     lesson = f"# Linked\n\nRead [the page]({address}).\n"
 
@@ -48,6 +48,6 @@ def test_cut_address_is_whole_in_details(tmp_path: Path) -> None:
 
 
 def _beside(pilot: Pilot[None]) -> str:
-    """Return what is painted beside the list."""
+    """Return the text beside the list."""
     first = pilot.app.screen.query_one("#detail").region.x
     return "\n".join(line[first:] for line in on_screen(pilot.app).splitlines())  # type: ignore[arg-type]

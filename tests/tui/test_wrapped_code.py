@@ -1,4 +1,4 @@
-"""Code that is wider than the screen, and code that gets numbers: what goes on where is seen."""
+"""Wrapped code and its line numbers: continued lines are marked."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ LONG = "total = [number ** 3 for number in range(100)] + [number for number in r
 
 
 def test_wrapped_code_line_has_mark(tmp_path: Path) -> None:
-    """In a block and in its editor; what is copied has no mark."""
+    """A wrapped line has a mark in the block and its editor, and copies without it."""
     code = f"{LONG}\nprint(len(total))"
 
     async def journey() -> None:
@@ -37,7 +37,7 @@ def test_wrapped_code_line_has_mark(tmp_path: Path) -> None:
 
 
 def test_exercise_and_solution_mark_wrapped_lines(tmp_path: Path) -> None:
-    """Before the code and behind the numbers, shown as well as typed."""
+    """Wrapped lines of an exercise and its solution have a mark behind their numbers."""
     text = SHIPPED.replace("    return number", f"    {LONG}\n    return number")
     solved = SOLVED.replace("    return 2", f"    {LONG}\n    return 2")
 
@@ -56,7 +56,7 @@ def test_exercise_and_solution_mark_wrapped_lines(tmp_path: Path) -> None:
 
 
 def test_first_typed_letter_does_not_move_code(tmp_path: Path) -> None:
-    """Also where that letter makes it the code that an error was about."""
+    """The first typed letter leaves the code in place, also if it brings back an error's code."""
     gap = "```python {} {}=gap\nprint('sum', 1 + {})\n```\n\n"
     folded = f"<details><summary>Answer</summary>\n\n{gap.format('answer', 'of', 2)}</details>\n"
     text = f"# G\n\n{gap.format('try', 'id', '...')}```output of=gap\nsum 3\n```\n\n{folded}"
@@ -79,7 +79,7 @@ def _place(seen: str) -> int:
 
 
 def test_scroll_bar_does_not_change_wrapping(tmp_path: Path) -> None:
-    """Else height and bar follow each other on a slow machine, and the page is never done."""
+    """The wrapping is the same with and without a scroll bar, so the layout settles."""
 
     async def journey() -> None:
         async with tutor(tmp_path, lessons={"asks": f"{LESSON}\n{fence('print(1)')}"}) as pilot:
