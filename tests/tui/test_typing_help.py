@@ -21,6 +21,8 @@ KEYS = {
     "Ctrl+E": (["ctrl+e", "x"], "one two\nthree fourx"),
     "Ctrl+Home": (["ctrl+home", "x"], "xone two\nthree four"),
     "Ctrl+End": (["ctrl+end", "x"], "one two\nthree fourx"),
+    "PageDown": (["ctrl+home", "pagedown", "x"], "one two\nxthree four"),
+    "PageUp": (["pageup", "x"], "one txwo\nthree four"),
     "Ctrl+Left": (["ctrl+left", "x"], "one two\nxthree four"),
     "Ctrl+Right": (["ctrl+right", "x"], "one two\nthree fourx"),
     "Backspace": (["home", "backspace"], "one twothree four"),
