@@ -187,7 +187,7 @@ def test_kinds_of_container_are_distinguished(
 
 
 def test_container_is_recognised_by_root_mount_alone(tmp_path: Path) -> None:
-    """Where cgroups are hidden, the mount of `/` still identifies the container engine."""
+    """If cgroups are hidden, the mount of `/` still identifies the container engine."""
     line = "1 0 0:1 / / rw - overlay overlay rw,lowerdir=/var/lib/docker/overlay2/l/A\n"
     machine = lay_out(tmp_path)
     (tmp_path / "proc/self").mkdir()

@@ -1,4 +1,4 @@
-"""What a lesson shows together: an open task with its figure, a wrong answer's difference."""
+"""Tests of parts that a lesson shows together: an open task with its figure, a wrong answer's difference."""
 
 from __future__ import annotations
 

@@ -37,7 +37,7 @@ OFF = 1e-3
 
 
 def ran(python: str, folder: Path, *words: str) -> str:
-    """Return what a program prints and logs; raise RuntimeError if it fails."""
+    """Return the output and log of a program; raise RuntimeError if it fails."""
     env = {**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3", "CUDA_VISIBLE_DEVICES": "-1"}
     done = subprocess.run(
         [python, *words], cwd=folder, env=env, capture_output=True, text=True, check=False
