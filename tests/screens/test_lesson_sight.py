@@ -1,4 +1,4 @@
-"""Tests of parts that a lesson shows together: an open task with its figure, a wrong answer's difference."""
+"""Tests of what a lesson shows together: a task and its figure, a wrong answer and its diff."""
 
 from __future__ import annotations
 
