@@ -7,7 +7,8 @@ are judged, like those of a new one. Losing the store costs only time, so its er
 https://docs.jax.dev/en/latest/persistent_compilation_cache.html
 
 Nothing is stored where loading would not be silent: on some processors with AVX-512, JAX 0.8 to
-0.10.1 write two lines of 3 kB to stderr for each program. https://github.com/jax-ml/jax/issues/38445
+0.10.1 write two lines of 3 kB to stderr for each program.
+https://github.com/jax-ml/jax/issues/38445
 """
 
 from __future__ import annotations
