@@ -10,11 +10,11 @@ its bytecode, as it does for a person, so the first run is slower.
 from __future__ import annotations
 
 import os
-import subprocess
 import sys
 import tempfile
-import time
 from pathlib import Path
+
+import usage
 
 LINES = 200
 STEP = "I1122 10:00:00.000000 41 train.py:8] TPU step {} loss=2.31 tokens/s=81234\n"
@@ -29,17 +29,6 @@ ValueError: no such thing as this
 SOURCE = "x = 1\n" * 5_000 + 'def write_yaml(name):\n    if not name:\n        raise ValueError(f"no such thing {name}")\n'  # fmt: skip  # noqa: E501
 
 
-def measured(log: Path) -> tuple[float, float]:
-    """Return the seconds of the clock and of the processor that one explanation takes."""
-    before, began = os.times(), time.perf_counter()
-    command = [sys.executable, "-m", "tpustarter", "explain", "--no-look", str(log)]
-    env = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
-    subprocess.run(command, stdout=subprocess.DEVNULL, env=env, check=False)
-    after = os.times()
-    used = after.children_user + after.children_system
-    return time.perf_counter() - began, used - before.children_user - before.children_system
-
-
 def main() -> None:
     """Print the shortest of several runs."""
     runs = int(sys.argv[1]) if len(sys.argv) > 1 else 5
@@ -51,8 +40,12 @@ def main() -> None:
             log = Path(folder) / "train.log"
             steps = LINES - end.count("\n")
             log.write_text("".join(map(STEP.format, range(steps))) + end)
-            times = [measured(log) for _ in range(runs)]
-            clock, processor = map(min, zip(*times, strict=True))
+            command = [sys.executable, "-m", "tpustarter", "explain", "--no-look", str(log)]
+            used = [usage.run(command, os.environ, check=False) for _ in range(runs)]
+            clock, processor = (
+                min(one.clock_s for one in used),
+                min(one.processor_s for one in used),
+            )
             print(f"{name}: {clock:.2f} s of the clock, {processor:.2f} s of the processor")
 
 

@@ -20,70 +20,42 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import statistics
-import subprocess
 import sys
-import time
 from pathlib import Path
 
-MEASURED = (
-    "import resource, subprocess, sys\n"
-    "done = subprocess.run(sys.argv[1:], stdout=subprocess.PIPE)\n"
-    "print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)\n"
-    "sys.stdout.flush(); sys.stdout.buffer.write(done.stdout)\n"
-)
-"""Runs a command, and prints the KiB its largest process held before what it printed."""
+import usage
 
 
-def run(python: Path, devices: int) -> tuple[float, float, list[tuple[str, float]]]:
-    """Return the seconds and the GiB of one run, and the seconds of each check."""
-    command = [
-        sys.executable,
-        "-m",
-        "tpustarter",
-        "check",
-        "jax.*",
-        "--json",
-        "--python",
-        str(python),
-        "--devices",
-        str(devices),
-    ]
-    began = time.perf_counter()
-    done = subprocess.run(
-        [sys.executable, "-c", MEASURED, *command],
-        env={**os.environ, "JAX_PLATFORMS": ""},
-        stdout=subprocess.PIPE,
-        check=True,
-    )
-    seconds = time.perf_counter() - began
-    kib, _, document = done.stdout.partition(b"\n")
-    report = json.loads(document)
+def run(python: Path, devices: int) -> tuple[usage.Usage, list[tuple[str, float]]]:
+    """Return the time and memory of one run, and the seconds of each check."""
+    command = [sys.executable, "-m", "tpustarter", "check", "jax.*", "--json"]
+    command += ["--python", str(python), "--devices", str(devices)]
+    used = usage.run(command, {**os.environ, "JAX_PLATFORMS": ""})
+    report = json.loads(used.output)
     bad = [one["id"] for one in report["results"] if one["status"] not in ("pass", "skip")]
     if bad:
         raise SystemExit(f"with {devices} devices these do not hold: {', '.join(bad)}")
-    return seconds, int(kib) / 2**20, [(one["id"], one["seconds"]) for one in report["results"]]
+    return used, [(one["id"], one["seconds"]) for one in report["results"]]
 
 
 def main() -> None:
-    """Print medians, ratios to one device, and the checks that grow most."""
+    """Print medians, ratios to the first number of devices, and the slowest checks."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("python", type=Path)
     parser.add_argument("--repeat", type=int, default=3)
     parser.add_argument("--devices", default="1,8,64")
     asked = parser.parse_args()
     counts = [int(one) for one in asked.devices.split(",")]
-    runs = {count: [run(asked.python, count) for _ in range(asked.repeat)] for count in counts}
-    first = [statistics.median(one[part] for one in runs[counts[0]]) for part in (0, 1)]
-    print(f"{'devices':>7} {'seconds':>9} {'x first':>8} {'GiB':>7} {'x first':>8}  slowest checks")
-    for count, measured in runs.items():
-        seconds, gib = (statistics.median(one[part] for one in measured) for part in (0, 1))
-        slowest = sorted(measured[-1][2], key=lambda one: -one[1])[:3]
-        named = ", ".join(f"{name} {took:.1f}" for name, took in slowest)
-        print(
-            f"{count:>7} {seconds:>9.2f} {seconds / first[0]:>8.2f} {gib:>7.2f} "
-            f"{gib / first[1]:>8.2f}  {named}"
-        )
+    runs: dict[str, list[usage.Usage]] = {str(count): [] for count in counts}
+    seconds: dict[int, list[tuple[str, float]]] = {}
+    for _ in range(asked.repeat):  # in turn, so that a noisy moment meets all of them
+        for count in counts:
+            used, seconds[count] = run(asked.python, count)
+            runs[str(count)].append(used)
+    usage.print_ratios("devices", runs)
+    for count in counts:
+        slowest = sorted(seconds[count], key=lambda one: -one[1])[:3]
+        print(f"slowest of {count}:", ", ".join(f"{name} {took:.1f} s" for name, took in slowest))
 
 
 if __name__ == "__main__":

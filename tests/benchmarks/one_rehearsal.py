@@ -2,9 +2,8 @@
 
     python tests/benchmarks/one_rehearsal.py PYTHON [--repeat N] [--only program|script]
 
-PYTHON has jax and libtpu; this script runs where tpustarter is installed. It prints the processor
-time of all processes, which other work on the machine changes little, and the time that passed.
-Wanted of both: at most 1.1 x the bare calls.
+PYTHON has jax and libtpu; this script runs where tpustarter is installed. Wanted of both: at most
+1.1 x the bare calls.
 """
 
 from __future__ import annotations
@@ -12,12 +11,11 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import statistics
-import subprocess
 import sys
 import tempfile
-import time
 from pathlib import Path
+
+import usage
 
 from tpustarter.machine import tpus
 from tpustarter.rehearsal.compile.compiler import QUIET
@@ -83,34 +81,14 @@ COMPILE = """
 """
 
 
-def run(command: list[str], environment: dict[str, str]) -> tuple[float, float]:
-    """Return the processor seconds of a command and its children, and those that passed."""
-    began = time.monotonic()
-    with subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL) as process:
-        _, status, used = os.wait4(process.pid, 0)
-        process.returncode = os.waitstatus_to_exitcode(status)
-    if process.returncode:
-        sys.exit(f"{' '.join(command)} ended with {process.returncode}")
-    return used.ru_utime + used.ru_stime, time.monotonic() - began
-
-
 def compare(title: str, commands: dict[str, list[str]], folder: Path, repeat: int) -> None:
     """Print the medians of each command, and their ratios to the first."""
     environment = {**os.environ, **QUIET, "TPUSTARTER_HOME": str(folder / "state")}
-    environment.pop("PYTHONDONTWRITEBYTECODE", None)  # which only developers set
-    found: dict[str, list[tuple[float, float]]] = {name: [] for name in commands}
+    found: dict[str, list[usage.Usage]] = {name: [] for name in commands}
     for _ in range(repeat):  # in turn, so that a noisy moment meets all of them
         for name, command in commands.items():
-            found[name].append(run(command, environment))
-    print(f"{title}, medians of {repeat}")
-    spent = {name: statistics.median(one[0] for one in runs) for name, runs in found.items()}
-    passed = {name: statistics.median(one[1] for one in runs) for name, runs in found.items()}
-    base = next(iter(commands))
-    for name in commands:
-        print(
-            f"  {name:<28} {spent[name]:6.2f} s of processor {spent[name] / spent[base]:5.2f} x, "
-            f"{passed[name]:6.2f} s passed {passed[name] / passed[base]:5.2f} x"
-        )
+            found[name].append(usage.run(command, environment))
+    usage.print_ratios(title, found)
 
 
 def main() -> None:

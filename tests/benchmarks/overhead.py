@@ -17,12 +17,11 @@ from __future__ import annotations
 
 import argparse
 import os
-import statistics
-import subprocess
 import sys
 import tempfile
-import time
 from pathlib import Path
+
+import usage
 
 from tpustarter.core import content
 from tpustarter.machine import frameworks
@@ -81,18 +80,11 @@ def main() -> None:
             commands.popitem()
         plain = {name: value for name, value in os.environ.items() if name != "JAX_PLATFORMS"}
         env = plain | frameworks.platform_variables(asked.framework, "cpu", asked.devices, plain)
-        seconds: dict[str, list[float]] = {name: [] for name in commands}
+        runs: dict[str, list[usage.Usage]] = {name: [] for name in commands}
         for _ in range(asked.repeat + 1):
             for name, words in commands.items():
-                began = time.perf_counter()
-                mine = env if "inline" in name else plain
-                subprocess.run(words, env=mine, stdout=subprocess.DEVNULL, check=True)
-                seconds[name].append(time.perf_counter() - began)
-    medians = {name: statistics.median(times[1:]) for name, times in seconds.items()}
-    baseline = medians["the same bodies inline"]
-    print(f"{'what':<36} {'median':>8} {'x inline':>9}")
-    for name, median in medians.items():
-        print(f"{name:<36} {median:>6.2f} s {median / baseline:>9.2f}")
+                runs[name].append(usage.run(words, env if "inline" in name else plain))
+    usage.print_ratios("what", {name: every[1:] for name, every in runs.items()})
 
 
 if __name__ == "__main__":

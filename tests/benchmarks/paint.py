@@ -23,12 +23,14 @@ import os
 import pty
 import re
 import select
-import statistics
+import signal
 import subprocess
 import sys
 import tempfile
 import time
 from pathlib import Path
+
+import usage
 
 MINIMAL = """
 from textual.app import App
@@ -43,8 +45,8 @@ Minimal().run()
 ESCAPES = re.compile(rb"\x1b\[[0-9;?<>=]*[ -/]*[@-~]")
 
 
-def paint_s(words: list[str], wanted: bytes, env: dict[str, str]) -> float:
-    """Start a program on a terminal; return the seconds until it has painted what is wanted."""
+def paint(words: list[str], wanted: bytes, env: dict[str, str]) -> usage.Usage:
+    """Start a program on a terminal, and end it when it has painted what is wanted."""
     master, slave = pty.openpty()
     began = time.perf_counter()
     process = subprocess.Popen(
@@ -58,9 +60,10 @@ def paint_s(words: list[str], wanted: bytes, env: dict[str, str]) -> float:
         seen += os.read(master, 65536)
     seconds = time.perf_counter() - began
     process.kill()
-    process.wait()
+    _, _, used = os.wait4(process.pid, 0)
+    process.returncode = -signal.SIGKILL
     os.close(master)
-    return seconds
+    return usage.Usage(seconds, used.ru_utime + used.ru_stime, used.ru_maxrss / 2**20, seen)
 
 
 def main() -> None:
@@ -76,7 +79,7 @@ def main() -> None:
         "first start, first paint": (program, b"Which of these describes you", "new"),
         "first start, all known": (program, b"I only have a laptop", "new"),
     }
-    seconds: dict[str, list[float]] = {name: [] for name in programs}
+    found: dict[str, list[usage.Usage]] = {name: [] for name in programs}
     with tempfile.TemporaryDirectory() as folder:
         homes = {name: Path(folder) / name for name in ("home", "new")}
         for home in homes.values():
@@ -89,12 +92,8 @@ def main() -> None:
         for _ in range(repeat + 1):  # in turn, so that noise hits all of them; the first warms up
             for name, (words, wanted, home) in programs.items():
                 own = {**env, "TPUSTARTER_HOME": str(homes[home])}
-                seconds[name].append(paint_s(words, wanted, own))
-    medians = {name: statistics.median(times[1:]) for name, times in seconds.items()}
-    baseline = medians["a minimal Textual app"]
-    print(f"{'program':<26} {'median':>9} {'ratio':>6}")
-    for name, median in medians.items():
-        print(f"{name:<26} {1000 * median:>6.0f} ms {median / baseline:>6.2f}")
+                found[name].append(paint(words, wanted, own))
+    usage.print_ratios("program", {name: every[1:] for name, every in found.items()})
 
 
 if __name__ == "__main__":

@@ -14,12 +14,12 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import resource
 import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
+import usage
 import yaml
 
 from tpustarter.machine import tpus
@@ -28,17 +28,6 @@ from tpustarter.rehearsal.compile.compiler import QUIET
 PROGRAMS = Path(__file__).parent / "public_programs"
 GIB = 2.0**30
 OUT_OF_MEMORY = "exceeds available HBM"
-
-
-def run(command: list[str], environment: dict[str, str]) -> tuple[str, float]:
-    """Return the output of a command, and its processor seconds with those of its children."""
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    if not done.stdout:
-        sys.exit(f"{' '.join(command)} printed nothing:\n{done.stderr[-2000:]}")
-    spent = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-    return done.stdout, spent
 
 
 def check_commits(rows: list[dict[str, Any]], checkouts: Path) -> None:
@@ -94,13 +83,14 @@ def rehearse_file(name: str, asked: argparse.Namespace) -> tuple[int, int, float
     given = json.dumps(dict(topology.arguments))
     script = str(PROGRAMS / "bare_compiler.py")
     words = [python, "-W", "ignore", script, file, topology.topology_name, given]
-    text, bare_s = run(words, environment)
-    lines = [line for line in text.splitlines() if line.startswith("{")]
+    bare_run = usage.run(words, environment)
+    lines = [line for line in bare_run.output.decode().splitlines() if line.startswith("{")]
     bare = {one["program"]: one for one in map(json.loads, lines)}
     command = [sys.executable, "-m", "tpustarter", "rehearse", file, "--tpu", asked.tpu, "--json"]
     options = ["--fresh", "--timeout", "3600", "--python", python, "--compiler", python]
-    text, own_s = run([*command, *options], environment)
-    results = json.loads(text)["results"]
+    own_run = usage.run([*command, *options], environment, check=False)
+    results = json.loads(own_run.output)["results"]
+    own_s, bare_s = own_run.processor_s, bare_run.processor_s
     equal = [print_program(result, bare.get(result["program"])) for result in results]
     print(
         f"{name}: {own_s:.1f} s of processor, {own_s / bare_s:.2f} x the bare calls' {bare_s:.1f}"

@@ -12,23 +12,11 @@ from __future__ import annotations
 
 import argparse
 import os
-import resource
-import statistics
-import subprocess
 import sys
 import tempfile
-import time
 from pathlib import Path
 
-
-def measure(words: list[str], home: str) -> tuple[float, float]:
-    """Run a command; return its seconds by the clock and of processor time."""
-    before, began = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
-    env = {**os.environ, "TPUSTARTER_HOME": home}
-    subprocess.run(words, env=env, stdout=subprocess.DEVNULL, check=True)
-    seconds = time.perf_counter() - began
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return seconds, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+import usage
 
 
 def main() -> None:
@@ -42,18 +30,12 @@ def main() -> None:
     words += ["--devices", asked.devices]
     fresh = [*words, "--fresh"]
     runs = {"first": words, "second": words, "third": words, "fresh": fresh}
-    found: dict[str, list[tuple[float, float]]] = {name: [] for name in runs}
+    found: dict[str, list[usage.Usage]] = {name: [] for name in runs}
     for _ in range(asked.repeat):
         with tempfile.TemporaryDirectory() as home:
             for name, command in runs.items():
-                found[name].append(measure(command, home))
-    first = [statistics.median(column) for column in zip(*found["first"], strict=True)]
-    for name, values in found.items():
-        clock, processor = (statistics.median(column) for column in zip(*values, strict=True))
-        print(
-            f"{name:7} {clock:6.1f} s, {clock / first[0]:.2f} x; "
-            f"processor {processor:5.1f} s, {processor / first[1]:.2f} x"
-        )
+                found[name].append(usage.run(command, {**os.environ, "TPUSTARTER_HOME": home}))
+    usage.print_ratios("check", found)
 
 
 if __name__ == "__main__":
