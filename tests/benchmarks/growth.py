@@ -2,9 +2,9 @@
 
     python tests/benchmarks/growth.py PYTHON [--repeat N] [--devices 1,8,64]
 
-PYTHON has jax; this script runs where tpustarter is installed. Memory is the most that one process
-of a run held. All devices share this machine's cores, so work that each device does by itself
-grows with their number here, and would not on a TPU.
+PYTHON has jax; this script runs where tpustarter is installed. No program comes from an earlier
+run. Memory is the most that one process of a run held. All devices share this machine's cores, so
+work that each device does by itself grows with their number here, and would not on a TPU.
 
 Slow until December 2026: `jax.devices_visible` compiled its program for each device, NumPy added
 up 134 million integers one by one in `every_device`, bits were copied to be compared, arguments
@@ -28,7 +28,7 @@ import usage
 
 def run(python: Path, devices: int) -> tuple[usage.Usage, list[tuple[str, float]]]:
     """Return the time and memory of one run, and the seconds of each check."""
-    command = [sys.executable, "-m", "tpustarter", "check", "jax.*", "--json"]
+    command = [sys.executable, "-m", "tpustarter", "check", "jax.*", "--json", "--fresh"]
     command += ["--python", str(python), "--devices", str(devices)]
     used = usage.run(command, {**os.environ, "JAX_PLATFORMS": ""})
     report = json.loads(used.output)
