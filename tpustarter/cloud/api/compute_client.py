@@ -37,7 +37,7 @@ from tpustarter.cloud.api.errors import CloudProblem
 from tpustarter.cloud.api.message_conversion import last_part
 from tpustarter.cloud.api.resources import Api, QueuedResource, ResourceList, TpuNode
 from tpustarter.cloud.api.rest_client import COMPUTE, RestClient, UnansweredError
-from tpustarter.cloud.create.tpu_request import TpuRequest
+from tpustarter.cloud.create.tpu_request import TpuRequest, find_region
 
 CALL_S = 30.0
 """Timeout for one call, in seconds."""
@@ -193,7 +193,7 @@ class ComputeClient:
         if request.type.hosts == 1:
             body = compute_requests.make_instance_body(request, self.project)
             return self._write(doing, "POST", f"{place}/instances", body)
-        region = f"regions/{compute_requests.find_region(request.zone)}"
+        region = f"regions/{find_region(request.zone)}"
         try:
             policy = compute_requests.make_resource_policy_body(request)
             self._finish(self._write(doing, "POST", f"{region}/resourcePolicies", policy))
@@ -225,7 +225,7 @@ class ComputeClient:
         if self._one(f"zones/{zone}/instanceGroupManagers/{name}", InstanceGroup) is not None:
             return
         doing = f"delete what is left of `{name}`"
-        region = f"regions/{compute_requests.find_region(zone)}"
+        region = f"regions/{find_region(zone)}"
         template = self._one(f"global/instanceTemplates/{name}", InstanceTemplate)
         if template and template.our_zone == zone:
             self._write(doing, "DELETE", f"global/instanceTemplates/{name}")
@@ -256,7 +256,7 @@ class ComputeClient:
             resources.instances.append(instance)
             return resources.list_tpus(self.project, self._clock.now())
         group = self._one(f"zones/{zone}/instanceGroupManagers/{name}", InstanceGroup)
-        region = f"regions/{compute_requests.find_region(zone)}"
+        region = f"regions/{find_region(zone)}"
         template_path = f"global/instanceTemplates/{name}"
         if group and "/instanceTemplates/" in group.instance_template:
             words = group.instance_template.split("/")  # a template may be regional

@@ -15,7 +15,7 @@ from typing import Literal
 import msgspec
 
 from tpustarter.cloud.api import api_choice
-from tpustarter.cloud.create.tpu_request import TpuRequest
+from tpustarter.cloud.create.tpu_request import TpuRequest, find_region
 from tpustarter.core.problem import ExitCode, Problem
 from tpustarter.machine import tpus
 
@@ -48,11 +48,6 @@ class PolicyNote(msgspec.Struct, rename="kebab"):
 
     made_by: str = ""
     zone: str = ""
-
-
-def find_region(zone: str) -> str:
-    """Return the region that contains a zone."""
-    return zone.rpartition("-")[0]
 
 
 def find_machine_type(request: TpuRequest) -> str:

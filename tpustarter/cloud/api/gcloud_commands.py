@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from tpustarter.cloud.api import compute_requests
 from tpustarter.cloud.api.project_and_zone import Project
 from tpustarter.cloud.api.resources import Api
-from tpustarter.cloud.create.tpu_request import TpuRequest
+from tpustarter.cloud.create.tpu_request import TpuRequest, find_region
 from tpustarter.text.terminal import escape_text
 
 _COMPUTE = ("gcloud", "compute")
@@ -41,7 +41,7 @@ def build_create_commands(request: TpuRequest, project: Project) -> list[tuple[s
 
 
 def _slice_commands(request: TpuRequest, project: Project) -> list[tuple[str, ...]]:
-    name, region = request.name, compute_requests.find_region(request.zone)
+    name, region = request.name, find_region(request.zone)
     policy = f"projects/{project.name}/regions/{region}/resourcePolicies/{name}"
     return [
         (
@@ -88,7 +88,7 @@ def _machine(request: TpuRequest) -> list[str]:
     if request.subnetwork:
         options.append(f"--subnet={request.subnetwork}")
         if is_template:
-            options.append(f"--region={compute_requests.find_region(request.zone)}")
+            options.append(f"--region={find_region(request.zone)}")
     if request.internal_addresses:
         options.append("--no-address")
     if request.service_account:
@@ -134,7 +134,7 @@ def build_instance_command(verb: str, zone: str, name: str, project: Project) ->
 
 def build_group_delete_commands(zone: str, name: str, project: Project) -> list[tuple[str, ...]]:
     """Return the commands that delete a slice's group, template and policy."""
-    region = compute_requests.find_region(zone)
+    region = find_region(zone)
     return [
         (*_GROUPS, "delete", name, *_place(zone, project), "--quiet"),
         (*_COMPUTE, "instance-templates", "delete", name, *_project(project), "--quiet"),

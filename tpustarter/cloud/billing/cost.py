@@ -20,6 +20,7 @@ from tpustarter.cloud.api.resources import QueuedResource
 from tpustarter.cloud.billing import chips, other_charges, prices
 from tpustarter.cloud.billing.chips import Resource
 from tpustarter.cloud.billing.prices import Price
+from tpustarter.cloud.create.tpu_request import find_region
 from tpustarter.cloud.trc import grant as trc_grant
 from tpustarter.cloud.trc.grant import Grant
 from tpustarter.text import phrases
@@ -154,9 +155,8 @@ def _priced(row: Resource, hours: float, number: int, since: str) -> CostEstimat
         words = f"spot prices change often, so look it up: {table.page}"
         return CostEstimate(row, "look-up", words, hours, number)
     if price is None:
-        region = row.zone.rpartition("-")[0]
         name = chips.short_type_name(row.type)
-        reason = f"the table has none for {name} in {region}; see {table.page}"
+        reason = f"the table has none for {name} in {find_region(row.zone)}; see {table.page}"
         return CostEstimate(row, "unknown", _unknown(reason), hours, number)
     usd = hours * number * price.usd_per_chip_hour
     of_chips = phrases.format_count(number, "chip")

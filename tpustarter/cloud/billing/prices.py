@@ -13,6 +13,7 @@ from typing import Annotated
 
 import msgspec
 
+from tpustarter.cloud.create.tpu_request import find_region
 from tpustarter.core import yaml_rows
 from tpustarter.core.problem import Problem
 from tpustarter.core.yaml_rows import Text, Texts
@@ -63,7 +64,7 @@ class PriceTable:
 
     def find(self, tpu: TpuType, zone: str) -> Price | None:
         """Return a TPU's price in a zone, or None if the table has none."""
-        region = zone.rpartition("-")[0]
+        region = find_region(zone)
         for row in self.prices:
             low, high = row.chips
             same = row.generation == tpu.generation.name and region in row.regions

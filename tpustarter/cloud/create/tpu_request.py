@@ -100,6 +100,11 @@ def is_zone(text: str) -> bool:
     return _ZONE.fullmatch(text) is not None
 
 
+def find_region(zone: str) -> str:
+    """Return the region that contains a zone."""
+    return zone.rpartition("-")[0]
+
+
 def validate_zone(zone: str) -> str:
     """Return a zone name unchanged. Raises Problem for anything else, such as a region."""
     if is_zone(zone):

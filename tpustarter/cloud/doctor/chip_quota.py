@@ -17,6 +17,7 @@ import msgspec
 from tpustarter.cloud.api import rest_client
 from tpustarter.cloud.api.rest_client import RestClient, UnansweredError
 from tpustarter.cloud.create import zone_and_type
+from tpustarter.cloud.create.tpu_request import find_region
 from tpustarter.cloud.doctor.doctor_target import DoctorTarget
 from tpustarter.cloud.doctor.project_findings import ProjectAnswer, ProjectQuestion
 from tpustarter.machine.tpus import TpuType
@@ -121,7 +122,7 @@ def _of_chips(metric: QuotaMetric) -> list[QuotaLimit]:
 def _at(limit: QuotaLimit, zone: str) -> tuple[str, int | None]:
     """Return a limit's scope, and its value in the zone or None if it does not apply."""
     place = next((word for word in ("zone", "region") if f"{{{word}}}" in limit.unit), "project")
-    here = {"zone": zone, "region": zone.rpartition("-")[0]}.get(place, "")
+    here = {"zone": zone, "region": find_region(zone)}.get(place, "")
     if here and limit.supported_locations and here not in limit.supported_locations:
         return place, None
     value = None

@@ -19,6 +19,7 @@ from tpustarter.cloud.api.errors import CloudProblem
 from tpustarter.cloud.api.resources import TpuNode
 from tpustarter.cloud.api.rest_client import RestClient, UnansweredError
 from tpustarter.cloud.billing import chips
+from tpustarter.cloud.create.tpu_request import find_region
 from tpustarter.cloud.doctor.chip_quota import UNLIMITED, QuotaLimit, QuotaMetric
 from tpustarter.cloud.doctor.doctor_target import DoctorTarget
 from tpustarter.cloud.doctor.project_findings import ProjectAnswer, ProjectQuestion
@@ -126,7 +127,7 @@ def _count_used(nodes: Iterable[TpuNode], tpu: TpuType, region: str) -> dict[str
     used = {"on-demand": 0, "spot": 0}
     for node in nodes:
         its_type = chips.find_resource_type(node)
-        is_here = node.zone.rpartition("-")[0] == region and node.state != "STOPPED"
+        is_here = find_region(node.zone) == region and node.state != "STOPPED"
         if is_here and its_type and its_type.generation == tpu.generation:
             used["spot" if node.tier in SPOT_TIERS else "on-demand"] += its_type.chips
     return used

@@ -11,6 +11,7 @@ import re
 from dataclasses import dataclass
 
 from tpustarter.cloud.api.project_and_zone import Project
+from tpustarter.cloud.create.tpu_request import find_region
 from tpustarter.machine.tpus import TpuType
 
 _PATTERNS = tuple(
@@ -43,7 +44,7 @@ class DoctorTarget:
     @property
     def region(self) -> str | None:
         """Return the zone's region."""
-        return self.zone.rpartition("-")[0] if self.zone else None
+        return find_region(self.zone) if self.zone else None
 
     @property
     def project_text(self) -> str:

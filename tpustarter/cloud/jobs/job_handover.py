@@ -19,6 +19,7 @@ from pathlib import Path
 
 import msgspec
 
+from tpustarter.cloud.create.tpu_request import find_region
 from tpustarter.cloud.jobs import job_files, job_text
 from tpustarter.cloud.jobs.job_files import JobFiles
 from tpustarter.cloud.jobs.job_run import WorkerEnvironment
@@ -159,7 +160,7 @@ def _format_skypilot(job: HandedJob) -> str:
             "that is on it, so let the program write its results to a bucket."
         )
     resources: dict[str, object] = {
-        "infra": f"gcp/{job.zone.rpartition('-')[0]}/{job.zone}" if job.zone else "gcp",
+        "infra": f"gcp/{find_region(job.zone)}/{job.zone}" if job.zone else "gcp",
         "accelerators": f"tpu-{job.type.accelerator_type}",
         "use_spot": job.is_spot,
     }
