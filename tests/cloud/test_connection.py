@@ -195,7 +195,7 @@ def test_single_argument_is_shell_text_several_are_quoted(
     words: tuple[str, ...], expected: str
 ) -> None:
     """As with ssh, but that no argument falls apart."""
-    assert expected == worker_connection.quote_for_worker(words)
+    assert expected == worker_connection.quote_command(words)
 
 
 def test_addresses_are_used_only_if_all_known() -> None:

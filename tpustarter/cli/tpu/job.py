@@ -29,6 +29,7 @@ from tpustarter.cli.tpu.options import (
 )
 from tpustarter.cloud.api import gcloud_commands
 from tpustarter.cloud.api.project_and_zone import Project
+from tpustarter.cloud.jobs import connection as worker_connection
 from tpustarter.cloud.jobs import (
     job_connection,
     job_records,
@@ -161,7 +162,7 @@ def _describe_job(job: ListedJob) -> dict[str, object]:
 def _print_jobs(found: JobList) -> None:
     for job in found.jobs:
         record = job.record
-        command = job_text.format_command(record.command)
+        command = worker_connection.quote_command(record.command)
         echo_rows([escape_text(f"{record.id}  {record.zone}  {command}")])
         for line in job.words(job_text.now()):
             echo_lines(wrap(escape_text(line), " " * 6))

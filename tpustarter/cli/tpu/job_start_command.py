@@ -265,7 +265,7 @@ def _announce(
     rows.append(("to", job_text.describe_workers(options.name, known)))
     if one := make_worker_environment(options.profile):
         rows.append(("sets up", job_text.describe_environment(one)))
-    rows.append(("runs", job_text.format_command(options.words)))
+    rows.append(("runs", worker_connection.quote_command(options.words)))
     if not options.dry_run:
         rows.append(("costs", job_text.describe_cost([worker.node for worker in workers])))
     if options.fetch:

@@ -98,7 +98,7 @@ def run_command(
     worker_connection.validate_user(user)
     named = choose_project(project, dry_run=dry_run)
     zone = project_and_zone.find_zone(zone)
-    text = worker_connection.quote_for_worker(words)
+    text = worker_connection.quote_command(words)
 
     def command(one: Worker) -> tuple[str, ...]:
         by_iap = iap or one.needs_iap

@@ -60,8 +60,8 @@ def key_file() -> Path:
     return locations.expand_path(KEY)
 
 
-def quote_for_worker(words: Sequence[str]) -> str:
-    """Return the text for the worker's shell: one word unchanged, several words quoted."""
+def quote_command(words: Sequence[str]) -> str:
+    """Return a command as text for a shell: one word unchanged, several words quoted."""
     return words[0] if len(words) == 1 else shlex.join(words)
 
 

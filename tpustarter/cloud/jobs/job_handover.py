@@ -20,6 +20,7 @@ from pathlib import Path
 import msgspec
 
 from tpustarter.cloud.create.tpu_request import find_region
+from tpustarter.cloud.jobs import connection as worker_connection
 from tpustarter.cloud.jobs import job_files, job_text
 from tpustarter.cloud.jobs.job_files import JobFiles
 from tpustarter.cloud.jobs.job_run import WorkerEnvironment
@@ -78,7 +79,7 @@ class HandedJob:
     @property
     def command(self) -> str:
         """Return the command as shell text."""
-        return job_text.format_command(self.order.command)
+        return worker_connection.quote_command(self.order.command)
 
     @property
     def install_command(self) -> str:

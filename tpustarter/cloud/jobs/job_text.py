@@ -5,7 +5,6 @@ They contain file names and Google's texts unescaped, so the caller must escape 
 
 from __future__ import annotations
 
-import shlex
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from datetime import datetime, timezone
@@ -137,11 +136,6 @@ def describe_job_event(event: Step) -> Iterator[str]:
             left = record.again - 1
             after = f"at most {phrases.format_count(left, 'more time')}" if left else "not again"
             yield f"`{record.tpu}` is asked for anew; after that {after}."
-
-
-def format_command(command: Sequence[str]) -> str:
-    """Return a job's command as it would be typed in a shell."""
-    return command[0] if len(command) == 1 else shlex.join(command)
 
 
 def describe_record(record: JobRecord) -> str:

@@ -15,6 +15,7 @@ from textual.content import Content
 from tpustarter.checking.plan import interpreters
 from tpustarter.cloud.api.project_and_zone import Project
 from tpustarter.cloud.billing.inventory import ListedTpu
+from tpustarter.cloud.jobs import connection as worker_connection
 from tpustarter.cloud.jobs import job_connection, job_text
 from tpustarter.cloud.jobs.job_connection import JobList, JobState, ListedJob, TypedConnection
 from tpustarter.cloud.jobs.job_records import JobRecord
@@ -224,7 +225,7 @@ def _describe_nothing(tpu: ListedTpu | None) -> Iterator[Row]:
 
 def _make_row(job: ListedJob, now: datetime) -> Row:
     record = job.record
-    command = escape_text(job_text.format_command(record.command))
+    command = escape_text(worker_connection.quote_command(record.command))
     label = Content.styled(escape_text(record.tpu), "bold") + f"  {command}"
     passed = phrases.format_duration(max(0.0, (now - record.start_time).total_seconds()))
     word = status_word(*WORDS[job.state])
@@ -238,7 +239,7 @@ def _describe_job(job: ListedJob) -> Iterator[LaidOutLines]:
     yield _fact("do", DO[job.state])
     for text in job.words(job_text.now()):
         yield _fact("state", text)
-    yield _fact("command", f"`{job_text.format_command(record.command)}`")
+    yield _fact("command", f"`{worker_connection.quote_command(record.command)}`")
     if record.fetch or record.give_back:
         ends = [f"fetch {', '.join(record.fetch)}"] if record.fetch else []
         ends += [f"delete `{record.tpu}`"] if record.give_back else []

@@ -12,6 +12,7 @@ from textual import work
 from textual.binding import Binding, BindingType
 
 from tpustarter.checking.plan import interpreters
+from tpustarter.cloud.jobs import connection as worker_connection
 from tpustarter.cloud.jobs import job_completion, job_run, job_text
 from tpustarter.cloud.jobs.job_completion import (
     ResultsFetched,
@@ -167,7 +168,7 @@ marked one wrote last is below, and **Enter** gives that the whole screen, and b
 
     def _show_job(self, record: JobRecord) -> None:
         self.rename(f"Job {escape_text(record.id)}")
-        lines = [f"`{job_text.format_command(record.command)}`"]
+        lines = [f"`{worker_connection.quote_command(record.command)}`"]
         ends = [f"fetches {', '.join(record.fetch)}"] if record.fetch else []
         ends += [f"deletes `{record.tpu}`"] if record.give_back else []
         if ends and not record.is_done and not self._done:
