@@ -18,7 +18,7 @@ import pytest
 from tests.support.processes import HANG_S
 from tpustarter.cloud.api import workers
 from tpustarter.cloud.api.project_and_zone import Project
-from tpustarter.cloud.api.resources import TpuNode
+from tpustarter.cloud.api.resources import QueuedResource, TpuNode
 from tpustarter.cloud.api.workers import Worker
 from tpustarter.cloud.jobs import connection as worker_connection
 from tpustarter.cloud.jobs.remote_command import (
@@ -196,6 +196,30 @@ def test_single_argument_is_shell_text_several_are_quoted(
 ) -> None:
     """As with ssh, but that no argument falls apart."""
     assert expected == worker_connection.quote_command(words)
+
+
+VM = replace(NODE, api="compute", instances=("bert-0003",))
+REQUEST = QueuedResource("my-project", "us-central1-b", "multi", "ACTIVE", nodes=("bert-0",))
+
+
+@pytest.mark.parametrize(
+    ("tpu", "expected"),
+    [
+        (NODE, "tpus tpu-vm ssh bert"),
+        (VM, "ssh bert-0003"),
+        (REQUEST, "tpus tpu-vm ssh bert-0"),
+        (replace(REQUEST, api="compute", type="v6e-8"), "ssh bert-0"),
+        (
+            replace(REQUEST, api="compute", type="v6e-16"),
+            "instance-groups managed list-instances bert-0",
+        ),
+    ],
+)
+def test_login_command_fits_the_api(tpu: TpuNode | QueuedResource, expected: str) -> None:
+    """A slice of Compute Engine is listed, as long as its instances are not known."""
+    zone = "--zone=us-central1-b"
+
+    assert f"gcloud compute {expected} {zone}" == worker_connection.build_login_command(tpu)
 
 
 def test_addresses_are_used_only_if_all_known() -> None:

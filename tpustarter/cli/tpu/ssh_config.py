@@ -199,7 +199,7 @@ def _what_next(entries: Sequence[SshEntry], before: Sequence[SshEntry]) -> Itera
     yield f"Connect with: ssh tpu-{entry.name}"
     if not worker_connection.key_file().exists():
         node = TpuNode(entry.project, entry.zone, entry.name, "", "READY")
-        first = worker_connection.first_connection_command(node)
+        first = worker_connection.build_login_command(node, "--command=true")
         yield from wrap(
             f"There is no {worker_connection.KEY} yet. gcloud makes it, and adds it to the TPU, "
             f"when it connects for the first time: `{first}`"

@@ -88,7 +88,7 @@ def print_ready_commands(resource: QueuedResource) -> None:
     if resource.state == "ACTIVE":
         node = resource.nodes[0] if resource.nodes else resource.name
         click.echo("")
-        ssh = worker_connection.build_login_command(resource, node)
+        ssh = worker_connection.build_login_command(resource)
         first, *others = break_command(ssh, line_width() - len(_CONNECT))
         echo_lines([f"{_CONNECT}{first}", *(f"{' ' * len(_CONNECT)}{line}" for line in others)])
         click.echo(

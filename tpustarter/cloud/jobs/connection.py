@@ -80,21 +80,15 @@ def gcloud_command(
 def _gcloud_ssh(
     worker: Worker, project: str | None, *, iap: bool, user: str | None
 ) -> tuple[str, ...]:
-    node = worker.node
-    if node.api == "compute":
-        return (
-            *("gcloud", "compute", "ssh", f"{user}@{worker.host}" if user else worker.host),
-            f"--zone={node.zone}",
-            *((f"--project={project}",) if project else ()),
-            *(("--tunnel-through-iap",) if iap else ()),
-        )
-    name = f"{user}@{node.name}" if user else node.name
+    node, is_tpu_vm = worker.node, worker.node.api == "cloud-tpu"
+    name = node.name if is_tpu_vm else worker.host
     return (
-        *(("gcloud", "alpha") if iap else ("gcloud",)),
-        *("compute", "tpus", "tpu-vm", "ssh", name),
+        *("gcloud", *(("alpha",) if iap and is_tpu_vm else ()), "compute"),
+        *(("tpus", "tpu-vm", "ssh") if is_tpu_vm else ("ssh",)),
+        f"{user}@{name}" if user else name,
         f"--zone={node.zone}",
         *((f"--project={project}",) if project else ()),
-        f"--worker={worker.number}",
+        *((f"--worker={worker.number}",) if is_tpu_vm else ()),
         *(("--tunnel-through-iap",) if iap else ()),
     )
 
@@ -144,30 +138,19 @@ def ssh_command(
     return ("ssh", "-T", *(f"-o{key}={value}" for key, value in options.items()), host, "--", text)
 
 
-def first_connection_command(node: TpuNode) -> str:
-    """Return a command for the user to paste that connects once, which creates the key."""
-    return f"{first_login_command(node)} --command=true"
-
-
-def first_login_command(node: TpuNode) -> str:
-    """Return the command that logs in to the first worker of a node."""
-    words = ("gcloud", "compute", "tpus", "tpu-vm", "ssh", node.name, f"--zone={node.zone}")
-    if node.api == "compute":
-        words = _gcloud_ssh(Worker(node, 0, ""), None, iap=False, user=None)
-    return shlex.join(words)
-
-
-def build_login_command(resource: QueuedResource, name: str) -> str:
+def build_login_command(tpu: TpuNode | QueuedResource, *options: str) -> str:
     """Return the command that logs in to the first worker of a TPU.
 
-    For a Compute Engine slice, the command lists the instances, because Google chooses their names.
+    Google chooses the names of a Compute Engine slice's instances, so for its request the command
+    lists them.
     """
-    place = f"--zone={resource.zone}"
-    if resource.api == "cloud-tpu":
-        return f"gcloud compute tpus tpu-vm ssh {name} {place}"
-    if _is_slice(resource):
-        return f"gcloud compute instance-groups managed list-instances {name} {place}"
-    return f"gcloud compute ssh {name} {place}"
+    is_request = isinstance(tpu, QueuedResource)
+    name = (*(tpu.nodes if is_request else tpu.instances), tpu.name)[0]
+    words = ("tpus", "tpu-vm", "ssh")
+    if tpu.api == "compute":
+        is_listed = is_request and _is_slice(tpu)
+        words = ("instance-groups", "managed", "list-instances") if is_listed else ("ssh",)
+    return shlex.join(("gcloud", "compute", *words, name, f"--zone={tpu.zone}", *options))
 
 
 def _is_slice(resource: QueuedResource) -> bool:

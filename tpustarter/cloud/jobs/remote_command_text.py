@@ -40,11 +40,12 @@ def require_reachable_workers(chosen: Sequence[Worker], via: str, *, iap: bool) 
             )
     if worker_connection.key_file().exists() or (via == "gcloud" and len(chosen) == 1):
         return
+    command = worker_connection.build_login_command(node, "--command=true")
     why = "with ssh alone" if via == "ssh" else "with several workers at a time"
     raise Problem(
         f"`{worker_connection.KEY}` is not there, and gcloud makes it only when it connects: "
         f"{why} that does not work",
-        hint=f"connect once with `{worker_connection.first_connection_command(node)}`",
+        hint=f"connect once with `{command}`",
         code=ExitCode.USAGE,
     )
 

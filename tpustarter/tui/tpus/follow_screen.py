@@ -24,6 +24,7 @@ from tpustarter.cloud.create.events import (
     RequestWithdrawn,
     TpuReady,
 )
+from tpustarter.cloud.jobs import connection as worker_connection
 from tpustarter.cloud.text import event_text
 from tpustarter.core.problem import Problem
 from tpustarter.text import phrases
@@ -202,9 +203,7 @@ def _of_problem(problem: Problem) -> Iterator[str]:
 def _of_result(resource: QueuedResource) -> Iterator[str]:
     """Yield the next command for a request that is active, or the error of a failed one."""
     if resource.state == "ACTIVE" and resource.nodes:
-        yield (
-            f"Connect:  gcloud compute tpus tpu-vm ssh {resource.nodes[0]} --zone={resource.zone}"
-        )
+        yield f"Connect:  {worker_connection.build_login_command(resource)}"
     elif resource.error:
         what = f"Google Cloud did not provide `{resource.name}`"
         yield from _of_problem(api_errors.make_cloud_problem(*resource.error, what))

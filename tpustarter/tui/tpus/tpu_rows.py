@@ -192,7 +192,7 @@ def describe_tpu(
     for node in tpu.nodes:
         yield from _slice(node)
     if state.name in ("ACTIVE", "READY") and tpu.nodes:
-        yield _fact("connect", worker_connection.first_login_command(tpu.nodes[0]))
+        yield _fact("connect", worker_connection.build_login_command(tpu.nodes[0]))
     if tpu.nodes:
         estimates = cost.estimate_costs(tpu.nodes, now, trc_grant.find_grant())
         for estimate in estimates[:1]:
