@@ -34,7 +34,6 @@ from tpustarter.cloud.jobs import (
     job_connection,
     job_records,
     job_run,
-    job_text,
     worker_calls,
 )
 from tpustarter.cloud.jobs.job_connection import (
@@ -144,7 +143,7 @@ def _describe_job(job: ListedJob) -> dict[str, object]:
         "tpu": job.record.tpu,
         "zone": job.record.zone,
         "command": list(job.record.command),
-        "words": job.words(job_text.now()),
+        "words": job.words(),
         "workers": [
             {
                 "worker": one.worker,
@@ -164,7 +163,7 @@ def _print_jobs(found: JobList) -> None:
         record = job.record
         command = worker_connection.quote_command(record.command)
         echo_rows([escape_text(f"{record.id}  {record.zone}  {command}")])
-        for line in job.words(job_text.now()):
+        for line in job.words():
             echo_lines(wrap(escape_text(line), " " * 6))
     if not found.jobs:
         click.echo("No job is known, neither here nor on a TPU that was reached.")

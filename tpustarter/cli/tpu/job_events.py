@@ -59,7 +59,7 @@ def print_log_lines(label: str, lines: Sequence[str]) -> None:
 
 def print_states(states: Sequence[WorkerJobState]) -> None:
     """Print the job's states on its workers to stderr."""
-    for line in job_text.group_states(states, job_text.now()):
+    for line in job_text.group_states(states):
         _say(line)
 
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
 from typing import Literal, TypedDict
 
 from tpustarter.cloud.api import project_and_zone, workers
 from tpustarter.cloud.api.api_client import OfferingClient
+from tpustarter.cloud.api.clock import WallClock
 from tpustarter.cloud.api.project_and_zone import Project
 from tpustarter.cloud.api.resources import ResourceList, TpuNode
 from tpustarter.cloud.api.workers import Worker
@@ -140,7 +140,7 @@ def _blank_record(
         command=(),
         workers=tuple(worker.label for worker in chosen),
         created=format_creation_time(chosen[0].node),
-        began=job_text.now().isoformat(timespec="seconds"),
+        began=WallClock().now().isoformat(timespec="seconds"),
         via=route.via,
         iap=route.iap,
         user=route.user,
@@ -226,9 +226,9 @@ class ListedJob:
             return "not-started"
         return "failed" if any(one.code for one in self.states) else "ended"
 
-    def words(self, now: datetime) -> list[str]:
+    def words(self) -> list[str]:
         """Return lines that describe the job's state."""
-        lines = list(job_text.group_states(self.states, now))
+        lines = list(job_text.group_states(self.states))
         return lines or [job_text.describe_record(self.record)]
 
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Generator, Sequence
 from dataclasses import replace
-from datetime import datetime, timedelta, timezone
+from datetime import datetime, timedelta
 
 import msgspec
 
 from tpustarter.cloud.api.api_client import OfferingClient
-from tpustarter.cloud.api.clock import Clock
+from tpustarter.cloud.api.clock import Clock, WallClock
 from tpustarter.cloud.api.resources import TpuNode
 from tpustarter.cloud.api.workers import Worker
 from tpustarter.cloud.billing import cost
@@ -233,7 +233,7 @@ def wait_until_reached(job: TpuJob, clock: Clock) -> None:
 
 def move_job(job: TpuJob, new: Sequence[Worker]) -> None:
     """Move a job and its archive to a new TPU under a new id, and save the record."""
-    began, before = datetime.now(timezone.utc), job.record
+    began, before = WallClock().now(), job.record
     node = new[0].node
     usd = estimate_spending([worker.node for worker in job.workers], began) or 0.0
     record = replace(

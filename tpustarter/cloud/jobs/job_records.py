@@ -14,12 +14,13 @@ import shutil
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
-from datetime import datetime, timedelta, timezone
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Literal
 
 import msgspec
 
+from tpustarter.cloud.api.clock import WallClock
 from tpustarter.core import locations, state
 from tpustarter.core.json_values import as_object
 from tpustarter.core.problem import ExitCode, Problem
@@ -177,7 +178,7 @@ def _is_over(record: JobRecord) -> bool:
     """Return whether a job is done, or too old to wait for."""
     if record.is_done:
         return True
-    return datetime.now(timezone.utc) - record.start_time > timedelta(days=OLDEST_DAYS)
+    return WallClock().now() - record.start_time > timedelta(days=OLDEST_DAYS)
 
 
 def _remove_folders(dropped: Collection[str], kept: Collection[str]) -> None:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Generator, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime, timezone
 from pathlib import Path
 
+from tpustarter.cloud.api.clock import WallClock
 from tpustarter.cloud.api.workers import Worker
 from tpustarter.cloud.delete import ownership
 from tpustarter.cloud.jobs import job_records
@@ -53,7 +53,7 @@ def make_record(
     order: JobRequest, workers: Sequence[Worker], route: ConnectionSettings
 ) -> JobRecord:
     """Return the record of a job that is about to start."""
-    began, node = datetime.now(timezone.utc), workers[0].node
+    began, node = WallClock().now(), workers[0].node
     id_ = f"{order.tpu}-{began:%Y%m%d-%H%M%S}"
     has_results = order.fetch or order.give_back
     return JobRecord(

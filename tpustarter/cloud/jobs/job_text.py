@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from datetime import datetime, timezone
 from pathlib import Path
 
+from tpustarter.cloud.api.clock import WallClock
 from tpustarter.cloud.api.resources import TpuNode
 from tpustarter.cloud.api.workers import Worker
 from tpustarter.cloud.billing import cost
@@ -74,7 +74,7 @@ def describe_recreation(name: str, times: int) -> str:
 def describe_cost(nodes: Sequence[TpuNode]) -> str:
     """Return a phrase for the hourly cost of a TPU's chips."""
     unique = list(dict.fromkeys(nodes))
-    estimates = cost.estimate_costs(unique, now(), trc_grant.find_grant())
+    estimates = cost.estimate_costs(unique, WallClock().now(), trc_grant.find_grant())
     known = [one.usd_per_hour for one in estimates if one.usd_per_hour is not None]
     if len(known) < len(unique):
         return "a price that is not known here; `tpustarter tpu cost` says why"
@@ -83,7 +83,7 @@ def describe_cost(nodes: Sequence[TpuNode]) -> str:
     return f"at most {sum(known):,.2f} USD for chips with every hour until the TPU is deleted"
 
 
-def describe_state(state: WorkerJobState, now: datetime) -> str:
+def describe_state(state: WorkerJobState) -> str:
     """Return a phrase for the state of a job on one worker."""
     if state.state == "ended" and state.is_stopped:
         return "was stopped"
@@ -91,7 +91,7 @@ def describe_state(state: WorkerJobState, now: datetime) -> str:
         took = _duration(state.began, state.ended)
         return f"ended with {state.code}" + (f" after {took}" if took else "")
     if state.state == "running":
-        took = _duration(state.began, now.timestamp())
+        took = _duration(state.began, WallClock().now().timestamp())
         return f"started {took} ago" if took else "runs"
     if state.state == "placed":
         return "has the folder, but the command was not started"
@@ -106,11 +106,11 @@ def _duration(began: float | None, ended: float | None) -> str:
     return phrases.format_duration(max(0.0, ended - began))
 
 
-def group_states(states: Sequence[WorkerJobState], now: datetime) -> Iterator[str]:
+def group_states(states: Sequence[WorkerJobState]) -> Iterator[str]:
     """Yield each distinct state with the workers that share it."""
     found: dict[str, list[str]] = {}
     for state in states:
-        found.setdefault(describe_state(state, now), []).append(state.worker)
+        found.setdefault(describe_state(state), []).append(state.worker)
     for what, labels in found.items():
         yield f"{remote_command_text.join_worker_names(labels)} {what}"
 
@@ -145,8 +145,3 @@ def describe_record(record: JobRecord) -> str:
         return "was running when it was last seen" if is_begun else "was being started"
     end = "was stopped" if record.is_stopped else f"ended with {record.code}"
     return f"{end}, and its TPU was given back" if record.phase == "given-back" else end
-
-
-def now() -> datetime:
-    """Return the current time in UTC."""
-    return datetime.now(timezone.utc)

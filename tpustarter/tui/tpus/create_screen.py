@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime, timezone
+from datetime import datetime
 from typing import ClassVar
 
 from textual import on, work
@@ -14,6 +14,7 @@ from textual.widget import Widget
 from textual.widgets import Input, Static
 
 from tpustarter.cloud.api import project_and_zone
+from tpustarter.cloud.api.clock import WallClock
 from tpustarter.cloud.api.project_and_zone import Project
 from tpustarter.cloud.create import tpu_request
 from tpustarter.cloud.create.tpu_request import TpuRequest
@@ -275,7 +276,7 @@ scripts and several slices.
 
     @property
     def _now(self) -> datetime:
-        return self.tutor.clock.now() if self.tutor.clock else datetime.now(timezone.utc)
+        return (self.tutor.clock or WallClock()).now()
 
     def action_move(self, by: int) -> None:
         self._form.move(by)

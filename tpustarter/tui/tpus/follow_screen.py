@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from datetime import datetime, timezone
 from typing import ClassVar
 
 from textual.binding import Binding, BindingType
@@ -14,7 +13,7 @@ from textual.widget import Widget
 from textual.widgets import Static
 
 from tpustarter.cloud.api import errors as api_errors
-from tpustarter.cloud.api.clock import Clock
+from tpustarter.cloud.api.clock import Clock, WallClock
 from tpustarter.cloud.api.errors import CloudProblem
 from tpustarter.cloud.api.resources import QueuedResource
 from tpustarter.cloud.create.events import (
@@ -182,14 +181,9 @@ TPU was seen in, with what usually comes next. Google is asked about every 15 se
 
 
 def _time_of(event: Event, clock: Clock | None) -> str:
-    at = (
-        event.at
-        if isinstance(event, RequestStateChanged | NodeStateChanged)
-        else clock.now()
-        if clock
-        else None
-    )
-    return f"{(at or datetime.now(timezone.utc)).astimezone():%H:%M:%S}  "
+    is_dated = isinstance(event, RequestStateChanged | NodeStateChanged)
+    at = event.at if is_dated else (clock or WallClock()).now()
+    return f"{at.astimezone():%H:%M:%S}  "
 
 
 def _of_problem(problem: Problem) -> Iterator[str]:

@@ -13,10 +13,11 @@ from textual.binding import Binding, BindingType
 from textual.content import Content
 
 from tpustarter.checking.plan import interpreters
+from tpustarter.cloud.api.clock import WallClock
 from tpustarter.cloud.api.project_and_zone import Project
 from tpustarter.cloud.billing.inventory import ListedTpu
 from tpustarter.cloud.jobs import connection as worker_connection
-from tpustarter.cloud.jobs import job_connection, job_text
+from tpustarter.cloud.jobs import job_connection
 from tpustarter.cloud.jobs.job_connection import JobList, JobState, ListedJob, TypedConnection
 from tpustarter.cloud.jobs.job_records import JobRecord
 from tpustarter.core.problem import Problem
@@ -142,7 +143,7 @@ from another machine. Those that this machine knows are in the list meanwhile.
         first = newest[0].record.id if newest else None
         is_new = bool(self._jobs) and first not in self._jobs
         self._jobs = {one.record.id: one for one in newest}
-        rows = [_make_row(one, job_text.now()) for one in newest]
+        rows = [_make_row(one, WallClock().now()) for one in newest]
         self.query_one(DetailRows).leading = self._jobs
         self.query_one(RowList).show(
             rows or _describe_nothing(self._tpu), highlight=first if is_new else None
@@ -229,7 +230,7 @@ def _make_row(job: ListedJob, now: datetime) -> Row:
     label = Content.styled(escape_text(record.tpu), "bold") + f"  {command}"
     passed = phrases.format_duration(max(0.0, (now - record.start_time).total_seconds()))
     word = status_word(*WORDS[job.state])
-    words = Content.styled(escape_text("; ".join(job.words(now))), "$muted")
+    words = Content.styled(escape_text("; ".join(job.words())), "$muted")
     below = HangingText(Content("  ") + word + "  ", words)
     return Row(record.id, label, f"{passed} ago", (below,))
 
@@ -237,7 +238,7 @@ def _make_row(job: ListedJob, now: datetime) -> Row:
 def _describe_job(job: ListedJob) -> Iterator[LaidOutLines]:
     record = job.record
     yield _fact("do", DO[job.state])
-    for text in job.words(job_text.now()):
+    for text in job.words():
         yield _fact("state", text)
     yield _fact("command", f"`{worker_connection.quote_command(record.command)}`")
     if record.fetch or record.give_back:

@@ -234,7 +234,7 @@ marked one wrote last is below, and **Enter** gives that the whole screen, and b
     def _word(self, part: WorkerStatus[WorkerJobState]) -> tuple[str, str]:
         """Return a worker's status, and its description."""
         if state := part.ended:
-            text = escape_text(job_text.describe_state(state, job_text.now()))
+            text = escape_text(job_text.describe_state(state))
             if state.state == "running":
                 return "run", text
             is_good = state.code == 0 and not state.is_stopped

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from datetime import datetime, timezone
+from datetime import datetime
 from functools import partial
 from typing import ClassVar
 
@@ -14,7 +14,7 @@ from textual.binding import Binding, BindingType
 
 from tpustarter.cloud.api import project_and_zone, tpu_client
 from tpustarter.cloud.api.api_client import ProjectClient
-from tpustarter.cloud.api.clock import Clock
+from tpustarter.cloud.api.clock import Clock, WallClock
 from tpustarter.cloud.api.project_and_zone import Project
 from tpustarter.cloud.billing import inventory, ledger
 from tpustarter.cloud.billing.inventory import ListedTpu
@@ -236,7 +236,7 @@ gcloud is configured for.
 
     @property
     def _now(self) -> datetime:
-        return self.tutor.clock.now() if self.tutor.clock else datetime.now(timezone.utc)
+        return (self.tutor.clock or WallClock()).now()
 
     def _show(self, *, but_waiting: bool = False) -> None:
         self.query_one(RowList).show(make_tpu_rows(self._seen, self._now))

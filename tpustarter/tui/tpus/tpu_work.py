@@ -10,11 +10,11 @@ import threading
 import time
 from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timezone
+from datetime import datetime
 
 from tpustarter.cloud.api import gcloud_commands, project_and_zone
 from tpustarter.cloud.api.api_client import ApiClient, OfferingClient, ProjectClient
-from tpustarter.cloud.api.clock import Clock
+from tpustarter.cloud.api.clock import Clock, WallClock
 from tpustarter.cloud.api.cloud_client import CloudClient
 from tpustarter.cloud.api.project_and_zone import Project
 from tpustarter.cloud.api.resources import QueuedResource, TpuNode, list_unreachable
@@ -59,7 +59,7 @@ class StoppableClock:
 
     def now(self) -> datetime:
         """Return the current time in UTC."""
-        return self._clock.now() if self._clock else datetime.now(timezone.utc)
+        return (self._clock or WallClock()).now()
 
     def sleep(self, seconds: float) -> None:
         """Return after this number of seconds; raises StoppedError once the wait is stopped."""
