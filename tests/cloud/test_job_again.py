@@ -131,7 +131,7 @@ def site(
         job = TpuJob(job_start.make_record(order, workers, route), workers, route)
         job_end.save_tpu_request(client, job)
         job.pack(job_files.find_job_files(code))
-        exhaust(job_start.start_job(job, None))
+        exhaust(job_start.start_job(client, job, None, compute.clock))
         kind = "instances" if tpu.hosts == 1 else "instanceGroupManagers"
         site = Site(compute, client, f"zones/{ZONE}/{kind}/bert", job, homes)
         until(lambda: site.waiting() == tpu.hosts, "the job")
@@ -149,7 +149,7 @@ def test_job_starts_again_after_a_preemption(site: Site) -> None:
     replace_workers(site.homes)
     site.job = TpuJob(job_records.read_jobs()[-1], site.job.workers, site.job.route)
     exhaust(job_completion.recreate_tpu(site.client, PROJECT, site.job, site.compute.clock))
-    exhaust(job_start.start_job(site.job, None))
+    exhaust(job_start.start_job(site.client, site.job, None, site.compute.clock))
     until(lambda: site.waiting() == len(site.job.workers), "the second start")
     for one in site.homes.glob("w*/tpustarter-jobs/*/code"):
         (one / "go").touch()
@@ -163,13 +163,13 @@ def test_job_starts_again_after_a_preemption(site: Site) -> None:
 @needs_tmux
 def test_preemption_during_a_start_is_seen(site: Site) -> None:
     """Sending the folder takes minutes, in which the TPU may go; a deleted TPU is an error."""
-    starting = job_completion.start_job(site.client, site.job, None, site.compute.clock)
+    starting = job_start.start_job(site.client, site.job, None, site.compute.clock)
     site.lose(is_preemption=True)
 
     assert not exhaust(starting)[1]
     assert "ended" == site.job.record.phase
     site.compute.preemptions.clear()
-    starting = job_completion.start_job(site.client, site.job, None, site.compute.clock)
+    starting = job_start.start_job(site.client, site.job, None, site.compute.clock)
     with pytest.raises(Problem):
         exhaust(starting)
 

@@ -17,7 +17,7 @@ from tpustarter.cli.tpu.options import command_lines, describe_event, end_wait_a
 from tpustarter.cloud.api.api_client import OfferingClient
 from tpustarter.cloud.api.clock import WallClock
 from tpustarter.cloud.api.project_and_zone import Project
-from tpustarter.cloud.jobs import job_completion, job_text
+from tpustarter.cloud.jobs import job_completion, job_start, job_text
 from tpustarter.cloud.jobs.job_completion import (
     JobEvent,
     LogsKept,
@@ -71,7 +71,7 @@ def start_job(
     If its TPU is pre-empted meanwhile, and the job is to be started again, request another one.
     """
     clock = WallClock(job.wait)
-    while not _show(job, job_completion.start_job(client, job, environment, clock), _print_start):
+    while not _show(job, job_start.start_job(client, job, environment, clock), _print_start):
         _recreate_tpu(client, project, job)
 
 

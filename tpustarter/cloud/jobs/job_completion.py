@@ -1,4 +1,4 @@
-"""Starts a job and follows it to its end: its logs, its results, and the deletion of its TPU.
+"""Follows a job to its end: its logs, its results, and the deletion of its TPU.
 
 Both front ends show these events.
 """
@@ -16,11 +16,10 @@ from tpustarter.cloud.api.project_and_zone import Project
 from tpustarter.cloud.create.events import Event
 from tpustarter.cloud.create.tpu_creation import TpuCreation
 from tpustarter.cloud.delete import removal
-from tpustarter.cloud.jobs import job_end, job_records, job_run, job_start
+from tpustarter.cloud.jobs import job_end, job_records, job_run
 from tpustarter.cloud.jobs.job_records import JobRecord
 from tpustarter.cloud.jobs.job_results import FetchedFile
-from tpustarter.cloud.jobs.job_run import FollowEvent, TpuJob, WorkerEnvironment, WorkerJobState
-from tpustarter.cloud.jobs.job_start import StartEvent
+from tpustarter.cloud.jobs.job_run import FollowEvent, TpuJob, WorkerJobState
 from tpustarter.core.problem import ExitCode, Problem
 
 
@@ -88,36 +87,6 @@ JobEvent = (
     | TpuRecreationStarted
     | Event
 )
-
-
-def start_job(
-    client: OfferingClient, job: TpuJob, environment: WorkerEnvironment | None, clock: Clock
-) -> Generator[StartEvent, None, bool]:
-    """Start a job on all workers, or on none; yield the events.
-
-    Returns whether it runs. It does not if its TPU was pre-empted meanwhile, and the job is to be
-    started again on another one.
-
-    Raises:
-        Problem: The start was stopped, or it failed on a worker.
-    """
-    try:
-        yield from job_start.start_job(job, environment)
-    except Problem as problem:
-        is_unreached = problem.code is ExitCode.BUSY and not job.is_cancelled
-        # Without an archive, all workers were reached at the end, and the job was forgotten.
-        if not (is_unreached and job.record.again > 0 and job.record.archive.exists()):
-            raise
-        is_pre_empted = job_end.query_preemption(client, job, clock)
-        if job.is_cancelled:  # while Google was asked; otherwise another TPU would be requested
-            problem.code = ExitCode.INTERRUPTED
-            raise
-        if not is_pre_empted:
-            raise
-        ended = replace(job.record, phase="ended", code=job_run.UNREACHED)
-        job.record = job_records.save_job(ended)
-        return False
-    return True
 
 
 def follow_job(

@@ -6,10 +6,11 @@ from collections.abc import Generator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from tpustarter.cloud.api.clock import WallClock
+from tpustarter.cloud.api.api_client import OfferingClient
+from tpustarter.cloud.api.clock import Clock, WallClock
 from tpustarter.cloud.api.workers import Worker
 from tpustarter.cloud.delete import ownership
-from tpustarter.cloud.jobs import job_records
+from tpustarter.cloud.jobs import job_end, job_records, job_run
 from tpustarter.cloud.jobs.job_records import JobRecord
 from tpustarter.cloud.jobs.job_run import SetupOutput, TpuJob, WorkerEnvironment
 from tpustarter.cloud.jobs.worker_calls import ConnectionSettings
@@ -77,13 +78,38 @@ def make_record(
 
 
 def start_job(
-    job: TpuJob, environment: WorkerEnvironment | None
-) -> Generator[StartEvent, None, None]:
-    """Send the archive and start the command on all workers, or on none; yield the events.
+    client: OfferingClient, job: TpuJob, environment: WorkerEnvironment | None, clock: Clock
+) -> Generator[StartEvent, None, bool]:
+    """Start a job on all workers, or on none; yield the events.
+
+    Returns whether it runs. It does not if its TPU was pre-empted meanwhile, and the job is to be
+    started again on another one.
 
     Raises:
         Problem: The start was stopped, or it failed on a worker.
     """
+    try:
+        yield from _start_on_all_workers(job, environment)
+    except Problem as problem:
+        is_unreached = problem.code is ExitCode.BUSY and not job.is_cancelled
+        # Without an archive, all workers were reached at the end, and the job was forgotten.
+        if not (is_unreached and job.record.again > 0 and job.record.archive.exists()):
+            raise
+        is_pre_empted = job_end.query_preemption(client, job, clock)
+        if job.is_cancelled:  # while Google was asked; otherwise another TPU would be requested
+            problem.code = ExitCode.INTERRUPTED
+            raise
+        if not is_pre_empted:
+            raise
+        ended = replace(job.record, phase="ended", code=job_run.UNREACHED)
+        job.record = job_records.save_job(ended)
+        return False
+    return True
+
+
+def _start_on_all_workers(
+    job: TpuJob, environment: WorkerEnvironment | None
+) -> Generator[StartEvent, None, None]:
     job_records.save_job(job.record)
     keepers: list[str] = []
     try:

@@ -125,7 +125,7 @@ def _start(
     """Start a job, on another TPU if its own is pre-empted meanwhile; returns its board."""
     while True:
         environment = make_worker_environment(job.record.profile)
-        starting = job_completion.start_job(client, job, environment, clock)
+        starting = job_start.start_job(client, job, environment, clock)
         if (yield from _record(starting, board)):
             return board
         board = yield from _recreate_tpu(client, subject, job, clock)
