@@ -14,7 +14,8 @@ import pytest
 from tests.support.processes import HANG_S
 from tpustarter.cloud.api.project_and_zone import Project
 from tpustarter.cloud.jobs.remote_command import RemoteCommand
-from tpustarter.cloud.jobs.worker_calls import ConnectionSettings, StopFlag, WorkerTasks, call_once
+from tpustarter.cloud.jobs.worker_calls import ConnectionSettings, WorkerTasks, call_once
+from tpustarter.cloud.jobs.worker_threads import StopFlag
 
 
 def interrupt_at_each_line(call: Callable[[], None]) -> None:

@@ -32,6 +32,7 @@ from tpustarter.cloud.jobs.remote_command import (
     WorkerEnded,
     WorkerLines,
 )
+from tpustarter.cloud.jobs.worker_threads import CONNECTING
 from tpustarter.core.problem import ExitCode
 from tpustarter.explain import known_failures
 from tpustarter.text.terminal import escape_text, wrap
@@ -149,7 +150,7 @@ def _show_what_would_run(
         if choice:
             which = remote_command_text.join_worker_names([f"w{other}" for other in choice[1:]])
         for line in wrap(
-            f"The same is run for {which}. {remote_command.CONNECTING} are connected at a "
+            f"The same is run for {which}. {CONNECTING} are connected at a "
             "time, and all that are connected run side by side."
         ):
             click.echo(line)

@@ -11,6 +11,7 @@ alpha/compute/tpus/tpu-vm/ssh (read 2026-11).
 from __future__ import annotations
 
 import getpass
+import os
 import re
 import shlex
 from collections.abc import Sequence
@@ -58,6 +59,14 @@ def default_user() -> str:
 def key_file() -> Path:
     """Return the path of the private key that gcloud uses."""
     return locations.expand_path(KEY)
+
+
+def environment_variables() -> dict[str, str]:
+    """Return the variables of gcloud or ssh, which then opens no dialog for a password.
+
+    It would not show which worker it is for.
+    """
+    return {**os.environ, "SSH_ASKPASS_REQUIRE": "never"}
 
 
 def quote_command(words: Sequence[str]) -> str:

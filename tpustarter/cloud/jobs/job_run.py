@@ -25,12 +25,12 @@ from tpustarter.cloud.jobs.worker_calls import (
     AnswerFrame,
     CallError,
     ConnectionSettings,
-    StopFlag,
     Task,
     WorkerFields,
     WorkerFrame,
     WorkerTasks,
 )
+from tpustarter.cloud.jobs.worker_threads import CONNECTING, StopFlag
 from tpustarter.core import locations
 from tpustarter.core.json_values import items_of_type
 from tpustarter.core.problem import ExitCode, Problem
@@ -188,9 +188,7 @@ class TpuJob:
         }
 
     @contextlib.contextmanager
-    def _running(
-        self, task: Task, at_a_time: int = worker_calls.CONNECTING
-    ) -> Generator[WorkerTasks]:
+    def _running(self, task: Task, at_a_time: int = CONNECTING) -> Generator[WorkerTasks]:
         tasks = WorkerTasks(self.route, self.workers, task, at_a_time)
         self._tasks.append(tasks)
         try:

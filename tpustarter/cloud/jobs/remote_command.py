@@ -7,31 +7,28 @@ because a JAX program starts only once every host takes part.
 from __future__ import annotations
 
 import contextlib
-import os
-import queue
 import shutil
 import sys
-import threading
 import time
 from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from tpustarter.cloud.jobs import connection_failures
+from tpustarter.cloud.jobs.connection import environment_variables
 from tpustarter.cloud.jobs.worker_output import WorkerLog
+from tpustarter.cloud.jobs.worker_threads import WorkerThreads
 from tpustarter.core import locations
 from tpustarter.core.problem import ExitCode, Problem, find_limit_problem
 from tpustarter.running import probe_archive, run_folder
 from tpustarter.running.line_splitter import LineSplitter
 from tpustarter.running.process import (
-    END_WAIT_S,
     Probe,
     ProbeGoneEvent,
     raise_open_file_limit,
     signal_name,
 )
 
-CONNECTING = 8
 CONNECTED_AFTER_S = 5.0
 """Seconds after which a worker counts as connected; earlier if it has written output."""
 LOOK_S = 1.0
@@ -111,12 +108,7 @@ class RemoteCommand:
     """The processes of one run; `stop` ends them from any thread."""
 
     def __init__(
-        self,
-        commands: Sequence[WorkerCommand],
-        folder: Path,
-        *,
-        timeout_s: float | None = None,
-        env: Mapping[str, str] | None = None,
+        self, commands: Sequence[WorkerCommand], folder: Path, *, timeout_s: float | None = None
     ) -> None:
         """Prepare the run without starting anything.
 
@@ -124,55 +116,28 @@ class RemoteCommand:
             commands: The commands; the first word of each is an absolute path.
             folder: The folder for one output file per worker.
             timeout_s: Seconds after which commands that still run are ended.
-            env: The processes' environment variables; this program's own if None.
         """
         self._commands = commands
         self._folder = folder
         self._timeout_s = timeout_s
-        # No password dialog may open: it would not show which worker it is for.
-        self._env = {**(os.environ if env is None else env), "SSH_ASKPASS_REQUIRE": "never"}
-        self._queue: queue.Queue[Event] = queue.Queue(maxsize=2 * len(commands) + 16)
-        self._gate = threading.Semaphore(CONNECTING)
-        self._lock = threading.RLock()  # a signal handler may interrupt `stop` to call it again
-        self._probes: dict[str, Probe] = {}
-        self._is_stopping = False
-        self._abandoned = threading.Event()
-        """Set once events are no longer read."""
+        self._threads = WorkerThreads[Event]()
         self._deadline = float("inf")
         self._archive = Path()
 
     def stop(self) -> None:
         """End every process with TERM, and KILL after 5 s; safe in threads and signal handlers."""
-        self._is_stopping = True
-        with self._lock:
-            for probe in self._probes.values():
-                probe.interrupt()
+        self._threads.stop()
 
     def events(self) -> Generator[Event, None, None]:
         """Yield the workers' lines, and the end of each worker once."""
         raise_open_file_limit(len(self._commands))
         work = run_folder.make_run_folder()
-        threads: list[threading.Thread] = []
         try:
             self._archive = probe_archive.build_probe_archive(work / "probe.pyz")
             if self._timeout_s is not None:
                 self._deadline = time.monotonic() + self._timeout_s
-            for command in self._commands:
-                thread = threading.Thread(target=self._work, args=(command,), daemon=True)
-                threads.append(thread)
-                thread.start()
-            running = len(self._commands)
-            while running:
-                with contextlib.suppress(queue.Empty):
-                    event = self._queue.get(timeout=LOOK_S)
-                    running -= isinstance(event, WorkerEnded)
-                    yield event
+            yield from self._threads.run(self._work, self._commands)
         finally:
-            self._abandoned.set()
-            self.stop()
-            until = time.monotonic() + END_WAIT_S + LOOK_S
-            for thread in threads:
-                thread.join(max(0, until - time.monotonic()))
             run_folder.remove_run_folder(work)
 
     def _work(self, command: WorkerCommand) -> None:
@@ -181,7 +146,7 @@ class RemoteCommand:
             command, ExitCode.BUG, "was not run, as this program broke", was_reachable=False
         )
         try:
-            ended = self._run(command) if self._connects_in_turn() else self._not_started(command)
+            ended = self._run(command)
         except (OSError, Problem) as error:
             limit = find_limit_problem(error)
             what = limit.full_text if limit else str(getattr(error, "full_text", error))
@@ -192,51 +157,34 @@ class RemoteCommand:
                 was_reachable=False,
             )
         finally:
-            self._put(ended)
-
-    def _connects_in_turn(self) -> bool:
-        """Wait for a free connection slot; returns False if the run ends first."""
-        while not self._gate.acquire(timeout=LOOK_S / 5):
-            if self._is_stopping or time.monotonic() > self._deadline:
-                return False
-        if self._is_stopping or time.monotonic() > self._deadline:
-            self._gate.release()
-            return False
-        return True
-
-    def _not_started(self, command: WorkerCommand) -> WorkerEnded:
-        if self._is_stopping:
-            return WorkerEnded(
-                command, ExitCode.INTERRUPTED, "was not started any more", was_reachable=False
-            )
-        return WorkerEnded(
-            command, TIMED_OUT, "was not started within the time limit", was_reachable=False
-        )
+            self._threads.put(ended)
 
     def _run(self, command: WorkerCommand) -> WorkerEnded:
         """Run one worker's process, holding the gate until it is connected."""
-        holds = contextlib.ExitStack()
-        holds.callback(self._gate.release)
-        with holds:
+        with contextlib.ExitStack() as holds:
+            holds.enter_context(self._threads.gate)
+            is_stopping = self._threads.stopping.is_set()
+            if is_stopping or time.monotonic() > self._deadline:
+                code, why = TIMED_OUT, "was not started within the time limit"
+                if is_stopping:
+                    code, why = ExitCode.INTERRUPTED, "was not started any more"
+                return WorkerEnded(command, code, why, was_reachable=False)
             log = WorkerLog(self._folder / f"{command.label.replace('/', '-')}.log")
             with contextlib.closing(log):
                 probe = Probe(
                     Path(sys.executable),
                     self._archive,
                     log,
-                    env=self._env,
+                    env=environment_variables(),
                     drop=locations.find_sudo_caller(),
                     command=command.words,
                     stream=True,
                 )
-                with self._lock:
-                    self._probes[command.label] = probe
                 try:
-                    gone, why = self._follow(command, probe, holds)
+                    with self._threads.on_stop(probe.interrupt):
+                        gone, why = self._follow(command, probe, holds)
                 finally:
                     probe.end()
-                    with self._lock:
-                        del self._probes[command.label]
                     probe.close()
                 tail = log.read_since(0)[-_TAIL_CHARACTERS:]
                 return replace(_ended(command, gone, why, tail), left_out=log.omitted_bytes)
@@ -261,12 +209,11 @@ class RemoteCommand:
             if event and event["event"] == "gone":
                 self._put_rests(command, lines)
                 return event, ""
-            late = time.monotonic() >= self._deadline
-            if self._is_stopping or late:
-                why = "stopped" if self._is_stopping else "late"
+            is_stopping = self._threads.stopping.is_set()
+            if is_stopping or time.monotonic() >= self._deadline:
                 gone = probe.end()
                 self._put_rests(command, lines)
-                return gone, why
+                return gone, "stopped" if is_stopping else "late"
 
     def _put_rests(self, command: WorkerCommand, lines: Mapping[str, LineSplitter]) -> None:
         for name, one in lines.items():
@@ -274,14 +221,7 @@ class RemoteCommand:
 
     def _put_lines(self, command: WorkerCommand, stream: str, lines: list[str]) -> None:
         if lines:
-            self._put(WorkerLines(command, stream, tuple(lines)))
-
-    def _put(self, event: Event) -> None:
-        """Queue an event; blocks while the queue is full, which slows a fast worker down."""
-        while not self._abandoned.is_set():
-            with contextlib.suppress(queue.Full):
-                self._queue.put(event, timeout=LOOK_S / 5)
-                return
+            self._threads.put(WorkerLines(command, stream, tuple(lines)))
 
 
 def _ended(command: WorkerCommand, gone: ProbeGoneEvent, why: str, tail: str) -> WorkerEnded:

@@ -9,13 +9,12 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import queue
 import signal
 import subprocess
 import threading
 from collections import deque
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
 from typing import IO
@@ -24,16 +23,14 @@ from tpustarter.cloud.api.project_and_zone import Project
 from tpustarter.cloud.api.workers import Worker
 from tpustarter.cloud.jobs import connection as worker_connection
 from tpustarter.cloud.jobs import connection_failures, worker_program
+from tpustarter.cloud.jobs.worker_threads import CONNECTING, WorkerThreads
 from tpustarter.core.json_values import as_object
 from tpustarter.core.problem import ExitCode, Problem
 
 CODE = f"~/{worker_program.FOLDER}/{{}}/code"
 """Format string for a job's code folder on its workers; it takes the job's id."""
-CONNECTING = 8
-"""Number of workers called in parallel, except to follow their logs."""
 END_S = 5.0
 """Seconds between TERM and KILL for gcloud or ssh."""
-LOOK_S = 1.0
 BOOTSTRAP = 'python3 -Ic "import sys; i = sys.stdin.buffer; exec(i.read(int(i.readline())))"'
 """Command for the worker's shell, which reads a program's length and source, and runs it."""
 _GREETING_BYTES = 1 << 20
@@ -102,14 +99,12 @@ class WorkerCall:
         payload: Path | None = None,
     ) -> None:
         """Start the process, which sends the fields of a call and then the payload file."""
-        # No password dialog may open: it would not show which worker it is for.
-        env = {**os.environ, "SSH_ASKPASS_REQUIRE": "never"}
         self._process = subprocess.Popen(
             route.command(worker),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
-            env=env,
+            env=worker_connection.environment_variables(),
             start_new_session=True,
         )
         self._stdin, self._stdout, self._stderr = map(
@@ -234,35 +229,6 @@ Task = Callable[["WorkerTasks", Worker, Callable[[AnswerFrame], None]], None]
 """Function that calls one worker and passes on its frames; raises CallError."""
 
 
-class StopFlag:
-    """A flag that is set once.
-
-    `threading.Event.set` takes a lock. A handler that interrupts it in the same thread, as a second
-    Ctrl-C does, would wait for that lock for ever. `SimpleQueue.put` is reentrant:
-    https://docs.python.org/3/library/queue.html#queue.SimpleQueue.put
-    """
-
-    def __init__(self) -> None:
-        """Create a flag that is not set."""
-        self._is_set = False
-        self._waking: queue.SimpleQueue[None] = queue.SimpleQueue()
-
-    def is_set(self) -> bool:
-        """Return whether the flag is set."""
-        return self._is_set
-
-    def set(self) -> None:
-        """Set the flag, and wake all waiting threads; safe in any thread and signal handler."""
-        self._is_set = True
-        self._waking.put(None)
-
-    def wait(self, limit_s: float) -> None:
-        """Wait until the flag is set, at most for `limit_s` seconds."""
-        with contextlib.suppress(queue.Empty):
-            self._waking.get(timeout=limit_s)
-            self._waking.put(None)  # for the next thread
-
-
 @dataclass
 class WorkerTasks:
     """One task per worker, each in a thread; `stop` ends them from any thread."""
@@ -271,19 +237,14 @@ class WorkerTasks:
     workers: Sequence[Worker]
     task: Task
     at_a_time: int = CONNECTING
-    stopping: StopFlag = field(default_factory=StopFlag)
 
     def __post_init__(self) -> None:
-        self._queue: queue.Queue[WorkerFrame | WorkerDone] = queue.Queue(maxsize=64)
-        self._gate = threading.Semaphore(self.at_a_time)
-        self._calls: set[WorkerCall] = set()
-        self._is_abandoned = threading.Event()
+        self._threads = WorkerThreads[WorkerFrame | WorkerDone](self.at_a_time)
+        self.stopping = self._threads.stopping
 
     def stop(self) -> None:
         """End every call; safe in any thread and signal handler."""
-        self.stopping.set()
-        for call in [*self._calls]:
-            call.interrupt()
+        self._threads.stop()
 
     def call(
         self, worker: Worker, fields: Mapping[str, object], payload: Path | None = None
@@ -295,54 +256,25 @@ class WorkerTasks:
             call = WorkerCall(self.route, worker, fields, payload)
         except OSError as error:
             raise CallError(f"could not be called: {error}") from error
-        self._calls.add(call)
-        try:
-            if self.stopping.is_set():
-                call.interrupt()
+        with contextlib.closing(call), self._threads.on_stop(call.interrupt):
             yield from call.frames()
-        finally:
-            call.close()
-            self._calls.discard(call)
 
     def events(self) -> Generator[WorkerFrame | WorkerDone, None, None]:
         """Yield the frames of the workers' answers, and the end of each worker once."""
-        threads = [
-            threading.Thread(target=self._work, args=(worker,), daemon=True)
-            for worker in self.workers
-        ]
-        try:
-            for thread in threads:
-                thread.start()
-            running = len(threads)
-            while running:
-                with contextlib.suppress(queue.Empty):
-                    event = self._queue.get(timeout=LOOK_S)
-                    running -= isinstance(event, WorkerDone)
-                    yield event
-        finally:
-            self._is_abandoned.set()
-            self.stop()
-            for thread in threads:
-                thread.join(2 * END_S)
+        return self._threads.run(self._work, self.workers)
 
     def _work(self, worker: Worker) -> None:
         error: CallError | None = CallError("was not called, as this program broke")
         try:
-            with self._gate:
-                self.task(self, worker, lambda frame: self._put(WorkerFrame(worker, frame)))
+            with self._threads.gate:
+                self.task(self, worker, lambda frame: self._threads.put(WorkerFrame(worker, frame)))
             error = None
         except CallError as reason:
             error = reason
         except OSError as reason:
             error = CallError(f"met an error of this machine: {reason.strerror or reason}")
         finally:
-            self._put(WorkerDone(worker, error))
-
-    def _put(self, event: WorkerFrame | WorkerDone) -> None:
-        while not self._is_abandoned.is_set():
-            with contextlib.suppress(queue.Full):
-                self._queue.put(event, timeout=LOOK_S / 5)
-                return
+            self._threads.put(WorkerDone(worker, error))
 
 
 WorkerFields = Callable[[Worker], Mapping[str, object]]
