@@ -198,7 +198,7 @@ def start_command(**typed: Any) -> None:  # with the options' types
     client = make_google_client(project)
     workers, route = job_connection.find_workers(client, project, options.name, options.route)
     _announce(options, files, workers, route)
-    for caution in remote_command_text.list_warnings(workers, [one.node for one in workers[:1]]):
+    for caution in remote_command_text.list_warnings(workers):
         for line in wrap(escape_text(caution)):
             click.echo(line, err=True)
     job = TpuJob(job_start.make_record(options.order, workers, route), workers, route)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import click
@@ -20,12 +20,16 @@ from tpustarter.cli.tpu.options import (
 )
 from tpustarter.cloud.api import project_and_zone, workers
 from tpustarter.cloud.api.api_client import ProjectClient
-from tpustarter.cloud.api.project_and_zone import Project
-from tpustarter.cloud.api.resources import TpuNode
 from tpustarter.cloud.api.workers import Choice, Worker
 from tpustarter.cloud.create import tpu_request
 from tpustarter.cloud.jobs import connection as worker_connection
-from tpustarter.cloud.jobs import remote_command, remote_command_text, worker_output
+from tpustarter.cloud.jobs import (
+    job_connection,
+    remote_command,
+    remote_command_text,
+    worker_output,
+)
+from tpustarter.cloud.jobs.job_connection import TypedConnection
 from tpustarter.cloud.jobs.remote_command import (
     RemoteCommand,
     WorkerCommand,
@@ -36,9 +40,6 @@ from tpustarter.cloud.jobs.worker_threads import CONNECTING
 from tpustarter.core.problem import ExitCode
 from tpustarter.explain import known_failures
 from tpustarter.text.terminal import escape_text, wrap
-
-CommandFor = Callable[[Worker], tuple[str, ...]]
-"""A function that returns a worker's command."""
 
 
 @click.command(
@@ -98,52 +99,27 @@ def run_command(
     choice = workers.parse_worker_choice(worker)
     worker_connection.validate_user(user)
     named = choose_project(project, dry_run=dry_run)
-    zone = project_and_zone.find_zone(zone)
+    typed = TypedConnection(project_and_zone.find_zone(zone), via, iap, user)
     text = worker_connection.quote_command(words)
-
-    def command(one: Worker) -> tuple[str, ...]:
-        by_iap = iap or one.needs_iap
-        if via == "ssh":
-            return worker_connection.ssh_command(one, text, iap=by_iap, user=user)
-        return worker_connection.gcloud_command(one, named, text, iap=by_iap, user=user)
-
     if dry_run:
-        _show_what_would_run(tpu_request.validate_tpu_name(name), zone, named, choice, command)
+        tpu_request.validate_tpu_name(name)
+        number = choice[0] if choice else 0
+        one = job_connection.make_placeholder_worker(name, named, typed, number)
+        _show_what_would_run(typed.make_route(named).command(one, text), choice)
         return
-    path = remote_command.find_executable(via)
     client = make_google_client(named)
-    nodes = workers.find_nodes(client, name, zone)
-    chosen = workers.choose_workers(nodes, choice)
-    remote_command_text.require_reachable_workers(chosen, via, iap=iap)
-    _announce(chosen, nodes, command)
+    chosen, route = job_connection.find_workers(client, named, name, typed, choice)
+    _announce(chosen, typed.make_route(named).command(chosen[0], text))
     commands = [
-        WorkerCommand(one.label, (path, *command(one)[1:]), number)
+        WorkerCommand(one.label, route.command(one, text), number)
         for number, one in enumerate(chosen)
     ]
-    folder = worker_output.make_output_folder(nodes[0].name)
+    folder = worker_output.make_output_folder(chosen[0].node.name)
     sys.exit(_run(client, chosen, RemoteCommand(commands, folder, timeout_s=timeout_s), folder))
 
 
-def _show_what_would_run(
-    name: str,
-    zone: str | None,
-    project: Project,
-    choice: Choice,
-    command: CommandFor,
-) -> None:
-    """Print the command without querying Google, so the addresses are placeholders."""
-    number = choice[0] if choice else 0
-    addresses = ("EXTERNAL_ADDRESS",) * (number + 1)
-    node = TpuNode(
-        project.name,
-        zone or "ZONE",
-        name,
-        "",
-        "READY",
-        workers=number + 1,
-        external_addresses=addresses,
-    )
-    for line in command_lines(command(Worker(node, number, f"w{number}"))):
+def _show_what_would_run(command: tuple[str, ...], choice: Choice) -> None:
+    for line in command_lines(command):
         click.echo(escape_text(line))
     if choice is None or choice[1:]:
         which = "every further worker"
@@ -157,12 +133,12 @@ def _show_what_would_run(
     click.echo("Nothing was run.")
 
 
-def _announce(chosen: Sequence[Worker], nodes: Sequence[TpuNode], command: CommandFor) -> None:
-    for line in command_lines(command(chosen[0])):
+def _announce(chosen: Sequence[Worker], command: tuple[str, ...]) -> None:
+    for line in command_lines(command):
         click.echo(escape_text(line), err=True)
-    if others := remote_command_text.describe_other_workers(chosen, nodes):
+    if others := remote_command_text.describe_other_workers(chosen):
         click.echo(others, err=True)
-    for caution in remote_command_text.list_warnings(chosen, nodes):
+    for caution in remote_command_text.list_warnings(chosen):
         for line in wrap(escape_text(caution)):
             click.echo(line, err=True)
 

@@ -7,14 +7,14 @@ from dataclasses import dataclass, replace
 from typing import Literal, TypedDict
 
 from tpustarter.cloud.api import project_and_zone, workers
-from tpustarter.cloud.api.api_client import OfferingClient
+from tpustarter.cloud.api.api_client import OfferingClient, ProjectClient
 from tpustarter.cloud.api.clock import WallClock
 from tpustarter.cloud.api.project_and_zone import Project
 from tpustarter.cloud.api.resources import ResourceList, TpuNode
-from tpustarter.cloud.api.workers import Worker
+from tpustarter.cloud.api.workers import Choice, Worker
 from tpustarter.cloud.delete.ownership import format_creation_time
 from tpustarter.cloud.jobs import connection as worker_connection
-from tpustarter.cloud.jobs import job_records, job_text, remote_command, remote_command_text
+from tpustarter.cloud.jobs import job_records, job_text, remote_command
 from tpustarter.cloud.jobs.job_records import JobRecord
 from tpustarter.cloud.jobs.job_run import TpuJob, WorkerJobState
 from tpustarter.cloud.jobs.worker_calls import ConnectionSettings, raise_for_workers
@@ -58,21 +58,53 @@ class TypedConnection:
 
 
 def find_workers(
-    client: OfferingClient, project: Project, name: str, typed: TypedConnection
+    client: ProjectClient,
+    project: Project,
+    name: str,
+    typed: TypedConnection,
+    choice: Choice = None,
 ) -> tuple[list[Worker], ConnectionSettings]:
-    """Return all of a TPU's workers, and the route to them; raises Problem if there is none."""
-    chosen = workers.choose_workers(workers.find_nodes(client, name, typed.zone))
+    """Return a TPU's workers, and the route to them; raises Problem if one cannot be reached."""
     route = typed.make_route(project, remote_command.find_executable(typed.via or "gcloud"))
-    remote_command_text.require_reachable_workers(chosen, route.via, iap=route.iap)
+    chosen = workers.choose_workers(workers.find_nodes(client, name, typed.zone), choice)
+    _require_reachable(chosen, route.via, iap=route.iap)
     return chosen, route
 
 
-def make_placeholder_worker(name: str, project: Project, typed: TypedConnection) -> Worker:
-    """Return a TPU's first worker, with a placeholder for its address."""
+def _require_reachable(chosen: Sequence[Worker], via: str, *, iap: bool) -> None:
+    """Raise Problem if the workers cannot be reached from this machine."""
+    node = chosen[0].node
+    if via == "ssh":
+        if iap or any(worker.needs_iap for worker in chosen):
+            remote_command.find_executable("gcloud")  # it opens the tunnel
+        elif not all(worker.address for worker in chosen):
+            raise Problem(
+                f"Google lists no address for `{node.name}`",
+                hint="leave `--via ssh` out, because gcloud finds the address itself",
+                code=ExitCode.BUSY,
+            )
+    if worker_connection.key_file().exists() or (via == "gcloud" and len(chosen) == 1):
+        return
+    command = worker_connection.build_login_command(node, "--command=true")
+    why = "with ssh alone" if via == "ssh" else "with several workers at a time"
+    raise Problem(
+        f"`{worker_connection.KEY}` is not there, and gcloud makes it only when it connects: "
+        f"{why} that does not work",
+        hint=f"connect once with `{command}`",
+        code=ExitCode.USAGE,
+    )
+
+
+def make_placeholder_worker(
+    name: str, project: Project, typed: TypedConnection, number: int = 0
+) -> Worker:
+    """Return a worker of a TPU, with a placeholder for its address."""
     zone = project_and_zone.find_zone(typed.zone) or "ZONE"
-    addresses = ("EXTERNAL_ADDRESS",)
-    node = TpuNode(project.name, zone, name, "", "READY", workers=1, external_addresses=addresses)
-    return Worker(node, 0, "w0")
+    addresses = ("EXTERNAL_ADDRESS",) * (number + 1)
+    node = TpuNode(
+        project.name, zone, name, "", "READY", workers=number + 1, external_addresses=addresses
+    )
+    return Worker(node, number, f"w{number}")
 
 
 def load_job(

@@ -12,10 +12,8 @@ from tpustarter.cloud.api import workers
 from tpustarter.cloud.api.api_client import ProjectClient
 from tpustarter.cloud.api.resources import TpuNode
 from tpustarter.cloud.api.workers import Worker
-from tpustarter.cloud.jobs import connection as worker_connection
-from tpustarter.cloud.jobs import remote_command
 from tpustarter.cloud.jobs.remote_command import WorkerEnded
-from tpustarter.core.problem import ExitCode, Problem
+from tpustarter.core.problem import Problem
 from tpustarter.text import phrases
 
 SHOWN_LABELS = 8
@@ -26,47 +24,27 @@ STILL_RUNNING = (
 )
 
 
-def require_reachable_workers(chosen: Sequence[Worker], via: str, *, iap: bool) -> None:
-    """Raise Problem if the workers cannot be reached from this machine."""
-    node = chosen[0].node
-    if via == "ssh":
-        if iap or any(worker.needs_iap for worker in chosen):
-            remote_command.find_executable("gcloud")  # it opens the tunnel
-        elif not all(worker.address for worker in chosen):
-            raise Problem(
-                f"Google lists no address for `{node.name}`",
-                hint="leave `--via ssh` out, because gcloud finds the address itself",
-                code=ExitCode.BUSY,
-            )
-    if worker_connection.key_file().exists() or (via == "gcloud" and len(chosen) == 1):
-        return
-    command = worker_connection.build_login_command(node, "--command=true")
-    why = "with ssh alone" if via == "ssh" else "with several workers at a time"
-    raise Problem(
-        f"`{worker_connection.KEY}` is not there, and gcloud makes it only when it connects: "
-        f"{why} that does not work",
-        hint=f"connect once with `{command}`",
-        code=ExitCode.USAGE,
-    )
-
-
-def describe_other_workers(chosen: Sequence[Worker], nodes: Sequence[TpuNode]) -> str:
+def describe_other_workers(chosen: Sequence[Worker]) -> str:
     """Return a phrase about the other workers of the same command, or "" if there are none."""
     labels = [worker.label for worker in chosen[1:]]
     if not labels:
         return ""
-    is_every = len(chosen) == _count(nodes) and len(labels) > 1
+    is_every = len(chosen) == _count_all(chosen) and len(labels) > 1
     names = f"{labels[0]} to {labels[-1]}" if is_every else join_worker_names(labels)
     return f"and the same for {names}"
 
 
-def _count(nodes: Sequence[TpuNode]) -> int:
-    return sum(max(1, node.workers) for node in nodes)
+def _nodes(chosen: Sequence[Worker]) -> list[TpuNode]:
+    return list(dict.fromkeys(worker.node for worker in chosen))
 
 
-def list_warnings(chosen: Sequence[Worker], nodes: Sequence[TpuNode]) -> Iterator[str]:
+def _count_all(chosen: Sequence[Worker]) -> int:
+    return sum(max(1, node.workers) for node in _nodes(chosen))
+
+
+def list_warnings(chosen: Sequence[Worker]) -> Iterator[str]:
     """Yield warnings about running the command on these workers."""
-    total = _count(nodes)
+    nodes, total = _nodes(chosen), _count_all(chosen)
     if total > len(chosen):
         yield (
             f"`{nodes[0].name}` has {total} workers, and this runs on {len(chosen)} of them; a "
@@ -103,13 +81,12 @@ def join_worker_names(labels: Sequence[str]) -> str:
 
 def describe_unready_tpus(client: ProjectClient, chosen: Sequence[Worker]) -> Iterator[str]:
     """Yield the state of TPUs that are not READY, after a worker was not reached."""
-    nodes = {(one.node.zone, one.node.name): one.node for one in chosen}
-    for (zone, name), node in nodes.items():
+    for node in _nodes(chosen):
         with contextlib.suppress(Problem):
-            now = client.of(node.api).node(zone, name)
+            now = client.of(node.api).node(node.zone, node.name)
             try:
                 if now is None:
-                    yield f"`{name}` no longer exists."
+                    yield f"`{node.name}` no longer exists."
                 else:
                     workers.require_ready_nodes(now)
             except Problem as problem:

@@ -43,8 +43,8 @@ class ConnectionSettings:
     """The connection settings for a TPU's workers."""
 
     project: Project
-    program: str
-    """Path of gcloud or ssh."""
+    program: str = ""
+    """Path of gcloud or ssh; empty for its name."""
     via: str = "gcloud"
     iap: bool = False
     user: str | None = None

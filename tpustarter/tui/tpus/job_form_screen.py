@@ -194,7 +194,7 @@ that may be sent, and another way to connect.
         for line in event_text.command_lines(self._same(), max(self.size.width - 4, 20)):
             yield HangingText("", clean_text(line))
         chosen = workers.choose_workers(self._tpu.nodes)
-        for caution in remote_command_text.list_warnings(chosen, self._tpu.nodes):
+        for caution in remote_command_text.list_warnings(chosen):
             yield HangingText("", style_sentence(caution))
 
     def _describe(self) -> Iterator[tuple[str, str]]:

@@ -16,8 +16,8 @@ from tpustarter.cloud.api import workers
 from tpustarter.cloud.api.project_and_zone import Project
 from tpustarter.cloud.api.workers import Worker
 from tpustarter.cloud.billing.inventory import ListedTpu
-from tpustarter.cloud.jobs import connection as worker_connection
 from tpustarter.cloud.jobs import remote_command_text
+from tpustarter.cloud.jobs.worker_calls import ConnectionSettings
 from tpustarter.cloud.text import event_text
 from tpustarter.core.problem import Problem
 from tpustarter.text.terminal import escape_text
@@ -126,13 +126,12 @@ What every worker writes is kept in a file of its own, and the next screen names
         yield HangingText("", "")
         yield HangingText("", "The same with gcloud:")
         text = self._text or "COMMAND"
-        first = chosen[0]
-        command = worker_connection.gcloud_command(first, self._project, text, iap=first.needs_iap)
+        command = ConnectionSettings(self._project).command(chosen[0], text)
         for line in event_text.command_lines(command, max(self.size.width - 4, 20)):
             yield HangingText("", clean_text(line))
-        if others := remote_command_text.describe_other_workers(chosen, self._tpu.nodes):
+        if others := remote_command_text.describe_other_workers(chosen):
             yield HangingText("", others)
-        for caution in remote_command_text.list_warnings(chosen, self._tpu.nodes):
+        for caution in remote_command_text.list_warnings(chosen):
             yield HangingText("", "")
             yield HangingText("", style_sentence(caution))
 

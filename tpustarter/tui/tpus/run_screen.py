@@ -16,8 +16,13 @@ from tpustarter.cloud.api.api_client import ProjectClient
 from tpustarter.cloud.api.project_and_zone import Project
 from tpustarter.cloud.api.workers import Worker
 from tpustarter.cloud.billing.inventory import ListedTpu
-from tpustarter.cloud.jobs import connection as worker_connection
-from tpustarter.cloud.jobs import remote_command, remote_command_text, worker_output
+from tpustarter.cloud.jobs import (
+    job_connection,
+    remote_command,
+    remote_command_text,
+    worker_output,
+)
+from tpustarter.cloud.jobs.job_connection import TypedConnection
 from tpustarter.cloud.jobs.remote_command import RemoteCommand, WorkerCommand, WorkerEnded
 from tpustarter.cloud.text import event_text
 from tpustarter.core.problem import Problem
@@ -104,20 +109,20 @@ What the marked one wrote last is below, and **Enter** gives that the whole scre
 
     def _run_on_workers(self) -> Iterator[WorkersStarted | WorkersEnded]:
         """Find the workers, run the command, and record the output; raises Problem."""
-        path = remote_command.find_executable("gcloud")
         client, _ = tpu_work.make_client(self.tutor, self._project.name, self._run.stopped)
-        nodes = workers.find_nodes(client, self._tpu.name, self._tpu.zone)
-        chosen = workers.choose_workers(nodes, workers.parse_worker_choice(self._choice))
-        remote_command_text.require_reachable_workers(chosen, "gcloud", iap=False)
-        shown = [self._command(worker) for worker in chosen]
+        choice, typed = workers.parse_worker_choice(self._choice), TypedConnection(self._tpu.zone)
+        chosen, route = job_connection.find_workers(
+            client, self._project, self._tpu.name, typed, choice
+        )
         commands = [
-            WorkerCommand(worker.label, (path, *words[1:]), number)
-            for number, (worker, words) in enumerate(zip(chosen, shown, strict=True))
+            WorkerCommand(worker.label, route.command(worker, self._text), number)
+            for number, worker in enumerate(chosen)
         ]
-        folder = worker_output.make_output_folder(nodes[0].name)
+        folder = worker_output.make_output_folder(chosen[0].node.name)
         board = WorkerBoard[WorkerEnded](one.label for one in commands)
-        others = remote_command_text.describe_other_workers(chosen, self._tpu.nodes)
-        yield WorkersStarted(shown[0], others, board, folder)
+        others = remote_command_text.describe_other_workers(chosen)
+        shown = typed.make_route(self._project).command(chosen[0], self._text)
+        yield WorkersStarted(shown, others, board, folder)
         began = time.monotonic()
         remote = RemoteCommand(commands, folder)
         self._run.on_stop(remote.stop)
@@ -130,11 +135,6 @@ What the marked one wrote last is below, and **Enter** gives that the whole scre
                 else:
                     board.record_lines(event.command.label, event.lines)
         yield WorkersEnded(time.monotonic() - began, _became(client, chosen, board))
-
-    def _command(self, worker: Worker) -> tuple[str, ...]:
-        return worker_connection.gcloud_command(
-            worker, self._project, self._text, iap=worker.needs_iap
-        )
 
     def on_events_arrived(self, message: EventsArrived) -> None:
         for event in self._run.take_events(message):
