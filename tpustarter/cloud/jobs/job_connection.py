@@ -8,15 +8,15 @@ from typing import Literal, TypedDict
 
 from tpustarter.cloud.api import project_and_zone, workers
 from tpustarter.cloud.api.api_client import OfferingClient, ProjectClient
-from tpustarter.cloud.api.clock import WallClock
 from tpustarter.cloud.api.project_and_zone import Project
 from tpustarter.cloud.api.resources import ResourceList, TpuNode
 from tpustarter.cloud.api.workers import Choice, Worker
 from tpustarter.cloud.delete.ownership import format_creation_time
 from tpustarter.cloud.jobs import connection as worker_connection
-from tpustarter.cloud.jobs import job_records, job_text, remote_command
+from tpustarter.cloud.jobs import job_records, job_start, job_text, remote_command
 from tpustarter.cloud.jobs.job_records import JobRecord
 from tpustarter.cloud.jobs.job_run import TpuJob, WorkerJobState
+from tpustarter.cloud.jobs.job_start import JobRequest
 from tpustarter.cloud.jobs.worker_calls import ConnectionSettings, raise_for_workers
 from tpustarter.core.problem import ExitCode, Problem
 
@@ -126,7 +126,7 @@ def load_job(
             raise
         return TpuJob(record, (), typed.make_route(project), problem)
     if record is None or record.created != format_creation_time(chosen[0].node):
-        found = _adopt(client, chosen, route, name, id_)
+        found = _adopt(chosen, route, name, id_)
         if found or record is None:
             return TpuJob(_require(found, name, id_), chosen, route)
         return TpuJob(record, (), route, _make_other_tpu_problem(record))
@@ -161,34 +161,16 @@ def _require(record: JobRecord | None, name: str, id_: str | None) -> JobRecord:
     return record
 
 
-def _blank_record(
-    client: OfferingClient, chosen: list[Worker], route: ConnectionSettings, name: str
-) -> JobRecord:
-    return JobRecord(
-        id="",
-        project=client.project,
-        zone=chosen[0].node.zone,
-        tpu=name,
-        command=(),
-        workers=tuple(worker.label for worker in chosen),
-        created=format_creation_time(chosen[0].node),
-        began=WallClock().now().isoformat(timespec="seconds"),
-        via=route.via,
-        iap=route.iap,
-        user=route.user,
-        phase="running",
-    )
+def _blank_record(chosen: Sequence[Worker], route: ConnectionSettings, name: str) -> JobRecord:
+    record = job_start.make_record(JobRequest(name, ()), chosen, route)
+    return replace(record, id="", phase="running")
 
 
 def _adopt(
-    client: OfferingClient,
-    chosen: list[Worker],
-    route: ConnectionSettings,
-    name: str,
-    id_: str | None,
+    chosen: Sequence[Worker], route: ConnectionSettings, name: str, id_: str | None
 ) -> JobRecord | None:
     """Save and return the record of a job that another machine started; None without a match."""
-    blank = _blank_record(client, chosen, route, name)
+    blank = _blank_record(chosen, route, name)
     states, errors = TpuJob(blank, chosen, route).read_states()
     raise_for_workers(errors, f"not every worker of `{name}` was reached", None)
     matches = [one for one in states if id_ in (None, one.job)]
@@ -216,7 +198,7 @@ def _connect_tpus(
                 raise
             yield one, problem
         else:
-            yield one, TpuJob(_blank_record(client, chosen, route, one), chosen, route)
+            yield one, TpuJob(_blank_record(chosen, route, one), chosen, route)
 
 
 def _ready_names(nodes: Sequence[TpuNode]) -> Iterator[str]:
