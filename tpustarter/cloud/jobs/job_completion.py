@@ -15,7 +15,6 @@ from tpustarter.cloud.api.clock import Clock
 from tpustarter.cloud.api.project_and_zone import Project
 from tpustarter.cloud.create.events import Event
 from tpustarter.cloud.create.tpu_creation import TpuCreation
-from tpustarter.cloud.delete import removal
 from tpustarter.cloud.jobs import job_end, job_records, job_run
 from tpustarter.cloud.jobs.job_records import JobRecord
 from tpustarter.cloud.jobs.job_results import FetchedFile
@@ -176,7 +175,8 @@ def _end(
     yield TpuDeletionStarted(commands, job_end.describe_spending(job, clock.now()))
     if job.is_cancelled:  # since the last look; from here on a signal ends only the wait
         return
-    job.record = yield from job_end.delete_job_tpu(client, record, plan, clock)
+    yield from job_end.delete_job_tpu(client, job, plan, clock)
+    job.record = job_records.save_job(replace(record, phase="given-back"))
     yield TpuDeleted(job.record)
 
 
@@ -205,9 +205,7 @@ def recreate_tpu(
     job_end.require_free_recreation(job, request, clock.now())
     yield TpuRecreationStarted(job.record, job_end.describe_spending(job, clock.now()))
     plan = job_end.find_deletion_plan(client, job)
-    if plan and not (yield from removal.carry_out_deletion(client, plan, clock)):
-        name = job.record.tpu
-        raise Problem(f"`{name}` is still listed by Google", code=ExitCode.INCONCLUSIVE)
+    yield from job_end.delete_job_tpu(client, job, plan, clock)
     yield from TpuCreation(client, project, clock).run([request])
     new = workers.choose_workers(workers.find_nodes(client, job.record.tpu, job.record.zone))
     job_end.move_job(job, new)

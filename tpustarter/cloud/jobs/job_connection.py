@@ -126,10 +126,20 @@ def load_job(
             raise
         return TpuJob(record, (), typed.make_route(project), problem)
     if record is None or record.created != format_creation_time(chosen[0].node):
-        found = _adopt(chosen, route, name, id_)
-        if found or record is None:
-            return TpuJob(_require(found, name, id_), chosen, route)
-        return TpuJob(record, (), route, _make_other_tpu_problem(record))
+        if found := _adopt(chosen, route, name, id_):
+            return TpuJob(found, chosen, route)
+        if record is None:
+            raise Problem(
+                f"the workers of `{name}` know no job" + (f" called `{id_}`" if id_ else ""),
+                hint=f"`tpustarter tpu job list {name}` shows those that they know",
+                code=ExitCode.USAGE,
+            )
+        problem = Problem(
+            f"`{name}` is another TPU by now, which has no job `{record.id}`",
+            hint=f"`tpustarter tpu job logs {name}` shows the logs that are here",
+            code=ExitCode.USAGE,
+        )
+        return TpuJob(record, (), route, problem)
     return TpuJob(record, chosen, route)
 
 
@@ -141,24 +151,6 @@ def load_reachable_job(
     if job.absence:
         raise job.absence
     return job
-
-
-def _make_other_tpu_problem(record: JobRecord) -> Problem:
-    return Problem(
-        f"`{record.tpu}` is another TPU by now, which has no job `{record.id}`",
-        hint=f"`tpustarter tpu job logs {record.tpu}` shows the logs that are here",
-        code=ExitCode.USAGE,
-    )
-
-
-def _require(record: JobRecord | None, name: str, id_: str | None) -> JobRecord:
-    if record is None:
-        raise Problem(
-            f"the workers of `{name}` know no job" + (f" called `{id_}`" if id_ else ""),
-            hint=f"`tpustarter tpu job list {name}` shows those that they know",
-            code=ExitCode.USAGE,
-        )
-    return record
 
 
 def _blank_record(chosen: Sequence[Worker], route: ConnectionSettings, name: str) -> JobRecord:

@@ -255,19 +255,12 @@ def move_job(job: TpuJob, new: Sequence[Worker]) -> None:
 
 
 def delete_job_tpu(
-    client: OfferingClient, record: JobRecord, plan: DeletionPlan | None, clock: Clock
-) -> Generator[Event, None, JobRecord]:
-    """Delete a job's TPU and yield the events; returns the updated record.
-
-    Raises:
-        Problem: Google still lists the TPU.
-    """
-    if plan is not None:
-        is_gone = yield from removal.carry_out_deletion(client, plan, clock)
-        if not is_gone:
-            raise Problem(
-                f"`{record.tpu}` is still listed by Google",
-                hint="`tpustarter tpu list` shows it until it is gone",
-                code=ExitCode.INCONCLUSIVE,
-            )
-    return job_records.save_job(replace(record, phase="given-back"))
+    client: OfferingClient, job: TpuJob, plan: DeletionPlan | None, clock: Clock
+) -> Generator[Event, None, None]:
+    """Delete a job's TPU and yield the events; raises Problem if Google still lists it."""
+    if plan and not (yield from removal.carry_out_deletion(client, plan, clock)):
+        raise Problem(
+            f"`{job.record.tpu}` is still listed by Google",
+            hint="`tpustarter tpu list` shows it until it is gone",
+            code=ExitCode.INCONCLUSIVE,
+        )

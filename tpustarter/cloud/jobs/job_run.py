@@ -301,7 +301,7 @@ class TpuJob:
         return [parse_state(one.worker, one.frame.fields) for one in frames]
 
     def follow(
-        self, client: OfferingClient | None, *, until_end: bool = True
+        self, client: OfferingClient, *, until_end: bool = True
     ) -> Generator[FollowEvent, None, list[WorkerJobState]]:
         """Yield the logs of all workers, beginning with the local copies, and the workers' ends.
 
@@ -412,7 +412,7 @@ class _FollowTask:
     def __init__(
         self,
         fields: WorkerFields,
-        client: OfferingClient | None,
+        client: OfferingClient,
         offsets: Mapping[Worker, int],
         *,
         until_end: bool,
@@ -452,13 +452,11 @@ class _FollowTask:
             tasks.stopping.wait(min(2.0 ** (failures - 1), LONGEST_PAUSE_S))
 
 
-def explain_lost_worker(client: OfferingClient | None, worker: Worker) -> str:
+def explain_lost_worker(client: OfferingClient, worker: Worker) -> str:
     """Return the reason, according to Google, why a worker will not come back; empty if it may.
 
     A TPU VM that somebody stopped has its disk, and may be started again.
     """
-    if client is None:
-        return ""
     try:
         node = client.of(worker.node.api).node(worker.node.zone, worker.node.name)
     except CloudProblem:
