@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypedDict
 
 import click
 
@@ -37,7 +37,6 @@ from tpustarter.cloud.jobs import (
     worker_calls,
 )
 from tpustarter.cloud.jobs.job_connection import (
-    ConnectionFields,
     JobList,
     ListedJob,
     TypedConnection,
@@ -52,6 +51,15 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
 SCHEMA = "tpustarter.jobs/1"
+
+
+class _ConnectionFields(TypedDict):
+    """The values of `connection_options`, and the zone."""
+
+    zone: str | None
+    via: str | None
+    iap: bool
+    user: str | None
 
 
 class _JobGroup(click.Group):
@@ -108,7 +116,7 @@ def list_command(
     project: str | None,
     dry_run: bool,
     as_json: bool,
-    **route: Unpack[ConnectionFields],
+    **route: Unpack[_ConnectionFields],
 ) -> None:
     """List the jobs of one TPU or of all, as their workers know them, and those known here.
 
@@ -189,7 +197,7 @@ def logs_command(
     id_: str | None,
     project: str | None,
     dry_run: bool,
-    **where: Unpack[ConnectionFields],
+    **where: Unpack[_ConnectionFields],
 ) -> None:
     """Show the logs of all workers in one stream, each line with its worker.
 
@@ -233,7 +241,7 @@ def stop_command(
     id_: str | None,
     project: str | None,
     dry_run: bool,
-    **where: Unpack[ConnectionFields],
+    **where: Unpack[_ConnectionFields],
 ) -> None:
     """End the command on all workers, with everything that it has started.
 
@@ -276,7 +284,7 @@ def fetch_command(
     to: Path | None,
     project: str | None,
     dry_run: bool,
-    **where: Unpack[ConnectionFields],
+    **where: Unpack[_ConnectionFields],
 ) -> None:
     """Fetch the files that match patterns, from the folder of the job on every worker.
 

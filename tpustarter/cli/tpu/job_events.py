@@ -13,7 +13,7 @@ import click
 from tpustarter.cli.command_end import format_path, stop_at_signals
 from tpustarter.cli.echo import echo_lines
 from tpustarter.cli.explain import explain_worker_logs
-from tpustarter.cli.tpu.options import command_lines, describe_event, end_wait_at_signals
+from tpustarter.cli.tpu.options import command_lines, describe_event, end_wait_at_signals, show_each
 from tpustarter.cloud.api.api_client import OfferingClient
 from tpustarter.cloud.api.clock import WallClock
 from tpustarter.cloud.api.project_and_zone import Project
@@ -101,12 +101,12 @@ def _recreate_tpu(client: OfferingClient, project: Project, job: TpuJob) -> None
     hint = f"`tpustarter tpu list` shows what is there of `{tpu}`; its job is not running"
     with end_wait_at_signals(hint):
         asking = job_completion.recreate_tpu(client, project, job, WallClock())
-        _print_all(asking, _print_event)
+        show_each(asking, _print_event)
 
 
 def fetch_results(job: TpuJob, patterns: Sequence[str], target: Path) -> int:
     """Fetch results and print their paths on stdout; returns their number. Raises Problem."""
-    return _print_all(job_completion.fetch_results(job, patterns, target), _print_event)
+    return show_each(job_completion.fetch_results(job, patterns, target), _print_event)
 
 
 def _show(
@@ -129,20 +129,11 @@ def _show(
 
     try:
         with stop_at_signals(stop), contextlib.ExitStack() as deleting:
-            return _print_all(events, show_step)
+            return show_each(events, show_step)
     except Problem as problem:
         if signals and signals[0] != 2:  # SIGINT
             problem.code = ExitCode.TERMINATED
         raise
-
-
-def _print_all(events: Generator[_Event, None, _Result], show: Callable[[_Event], None]) -> _Result:
-    while True:
-        try:
-            event = next(events)
-        except StopIteration as end:
-            return end.value
-        show(event)
 
 
 def _say(text: str) -> None:

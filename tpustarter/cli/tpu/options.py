@@ -33,6 +33,7 @@ INDENT = " " * 6
 _COLOURS = {"good": "green", "wait": "cyan", "act": "yellow", "bad": "red", "unknown": "magenta"}
 
 _Function = TypeVar("_Function", bound=Callable[..., object])
+_Event = TypeVar("_Event")
 _Result = TypeVar("_Result")
 
 
@@ -209,14 +210,21 @@ def end_wait_at_signals(hint: str | Callable[[], str]) -> Generator[None]:
         ) from None
 
 
-def print_events(happening: Generator[events.Event, None, _Result]) -> _Result:
-    """Print events as they arrive, and return the generator's return value."""
+def show_each(
+    happening: Generator[_Event, None, _Result], show: Callable[[_Event], None]
+) -> _Result:
+    """Show events as they arrive, and return the generator's return value."""
     while True:
         try:
             event = next(happening)
         except StopIteration as end:
             return end.value
-        echo_lines(describe_event(event))
+        show(event)
+
+
+def print_events(happening: Generator[events.Event, None, _Result]) -> _Result:
+    """Print events as they arrive, and return the generator's return value."""
+    return show_each(happening, lambda event: echo_lines(describe_event(event)))
 
 
 def describe_event(event: events.Event) -> Iterator[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal, TypedDict
+from typing import Literal
 
 from tpustarter.cloud.api import project_and_zone, workers
 from tpustarter.cloud.api.api_client import OfferingClient, ProjectClient
@@ -23,15 +23,6 @@ from tpustarter.core.problem import ExitCode, Problem
 JobState = Literal[
     "running", "ended", "failed", "stopped", "lost", "not-started", "not-seen", "given-back"
 ]
-
-
-class ConnectionFields(TypedDict):
-    """The values of `connection_options`, and the zone."""
-
-    zone: str | None
-    via: str | None
-    iap: bool
-    user: str | None
 
 
 @dataclass(frozen=True)
