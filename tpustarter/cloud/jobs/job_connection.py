@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Literal
 
 from tpustarter.cloud.api import project_and_zone, workers
@@ -13,7 +15,7 @@ from tpustarter.cloud.api.resources import ResourceList, TpuNode
 from tpustarter.cloud.api.workers import Choice, Worker
 from tpustarter.cloud.delete.ownership import format_creation_time
 from tpustarter.cloud.jobs import connection as worker_connection
-from tpustarter.cloud.jobs import job_records, job_start, job_text, remote_command
+from tpustarter.cloud.jobs import job_records, job_start, job_text
 from tpustarter.cloud.jobs.job_records import JobRecord
 from tpustarter.cloud.jobs.job_run import TpuJob, WorkerJobState
 from tpustarter.cloud.jobs.job_start import JobRequest
@@ -56,10 +58,28 @@ def find_workers(
     choice: Choice = None,
 ) -> tuple[list[Worker], ConnectionSettings]:
     """Return a TPU's workers, and the route to them; raises Problem if one cannot be reached."""
-    route = typed.make_route(project, remote_command.find_executable(typed.via or "gcloud"))
+    route = typed.make_route(project, _find_program(typed.via or "gcloud"))
     chosen = workers.choose_workers(workers.find_nodes(client, name, typed.zone), choice)
     _require_reachable(chosen, route.via, iap=route.iap)
     return chosen, route
+
+
+def _find_program(name: str) -> str:
+    """Return the path of gcloud or ssh; raises Problem with installation advice if missing."""
+    if path := shutil.which(name):
+        return str(Path(path).absolute())
+    if name == "gcloud":
+        raise Problem(
+            "`gcloud` is not installed on this machine, or not on PATH",
+            hint="install it as https://cloud.google.com/sdk/docs/install says, or add `--via ssh` "
+            "where the TPU has external addresses",
+            code=ExitCode.USAGE,
+        )
+    raise Problem(
+        f"`{name}` is not on PATH",
+        hint="`sudo apt install openssh-client` installs it on Debian and Ubuntu",
+        code=ExitCode.USAGE,
+    )
 
 
 def _require_reachable(chosen: Sequence[Worker], via: str, *, iap: bool) -> None:
@@ -67,7 +87,7 @@ def _require_reachable(chosen: Sequence[Worker], via: str, *, iap: bool) -> None
     node = chosen[0].node
     if via == "ssh":
         if iap or any(worker.needs_iap for worker in chosen):
-            remote_command.find_executable("gcloud")  # it opens the tunnel
+            _find_program("gcloud")  # it opens the tunnel
         elif not all(worker.address for worker in chosen):
             raise Problem(
                 f"Google lists no address for `{node.name}`",

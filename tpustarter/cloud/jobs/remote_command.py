@@ -7,7 +7,6 @@ because a JAX program starts only once every host takes part.
 from __future__ import annotations
 
 import contextlib
-import shutil
 import sys
 import time
 from collections.abc import Generator, Mapping, Sequence
@@ -79,24 +78,6 @@ class WorkerEnded:
 
 
 Event = WorkerLines | WorkerEnded
-
-
-def find_executable(name: str) -> str:
-    """Return the path of gcloud or ssh; raises Problem with installation advice if missing."""
-    if path := shutil.which(name):
-        return str(Path(path).absolute())
-    if name == "gcloud":
-        raise Problem(
-            "`gcloud` is not installed on this machine, or not on PATH",
-            hint="install it as https://cloud.google.com/sdk/docs/install says, or add `--via ssh` "
-            "where the TPU has external addresses",
-            code=ExitCode.USAGE,
-        )
-    raise Problem(
-        f"`{name}` is not on PATH",
-        hint="`sudo apt install openssh-client` installs it on Debian and Ubuntu",
-        code=ExitCode.USAGE,
-    )
 
 
 def worst_exit_code(endings: Sequence[WorkerEnded]) -> int:

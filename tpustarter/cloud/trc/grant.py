@@ -109,11 +109,7 @@ def judge_request(
 ) -> GrantJudgement:
     """Judge whether a grant covers a request; if not, the result has the reason.
 
-    Args:
-        request: The request, before it is sent.
-        grant: The grant.
-        in_use: The project's resources; None if unknown.
-        now: The current time.
+    `in_use` has the project's resources; None if they are unknown.
     """
     today = now.astimezone(timezone.utc).date()
     if grant.start and today < grant.start:
@@ -297,11 +293,8 @@ def _no_allowance(text: str, why: str) -> Problem:
 def make_grant_allowance(name: str, number: str, tier: Tier, zone: str) -> GrantAllowance:
     """Return a line of a grant, in chips; raises Problem for an impossible TPU, zone or number.
 
-    Args:
-        name: A generation such as `v6e`, or a type such as `v2-8`, whose devices are counted.
-        number: The number of chips or devices; digits with or without commas.
-        tier: The tier.
-        zone: The zone.
+    `name` is a generation such as `v6e`, or a type such as `v2-8`, whose devices are counted.
+    `number` is that of the chips or devices, with or without commas.
     """
     digits = number.replace(",", "")
     count = int(digits) if digits.isascii() and digits.isdigit() and len(digits) < 8 else 0
