@@ -1,4 +1,4 @@
-"""A flag that signal handlers set, also while they interrupt each other."""
+"""Threads for workers, and their stop by signal handlers that interrupt each other."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.support.processes import HANG_S
 from tpustarter.cloud.api.project_and_zone import Project
 from tpustarter.cloud.jobs.remote_command import RemoteCommand
 from tpustarter.cloud.jobs.worker_calls import ConnectionSettings, WorkerTasks, call_once
-from tpustarter.cloud.jobs.worker_threads import StopFlag
+from tpustarter.cloud.jobs.worker_threads import StopFlag, WorkerThreads
 
 
 def interrupt_at_each_line(call: Callable[[], None]) -> None:
@@ -96,3 +96,16 @@ def test_flag_that_is_not_set_ends_wait() -> None:
     flag.wait(0.0)
 
     assert not flag.is_set()
+
+
+def test_broken_work_ends_its_thread(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The events of a thread are read up to its end, also if its function breaks."""
+    monkeypatch.setattr(threading, "excepthook", lambda _: None)
+    threads, seen = WorkerThreads[int](), list[int]()
+
+    def work(number: int) -> None:
+        threads.put(number)
+        raise ValueError
+
+    assert ends(lambda: seen.extend(threads.run(work, range(3))))
+    assert [0, 1, 2] == sorted(seen)
