@@ -27,12 +27,12 @@ class FetchedFile:
     sha256: str
 
 
+@dataclass(frozen=True)
 class FetchTask:
     """The task that fetches a worker's results, reconnecting after lost connections."""
 
-    def __init__(self, fields: WorkerFields, target: Path) -> None:
-        self._fields = fields
-        self._target = target
+    fields: WorkerFields
+    target: Path
 
     def __call__(
         self, tasks: WorkerTasks, worker: Worker, put: Callable[[AnswerFrame], None]
@@ -56,8 +56,8 @@ class FetchTask:
         have: dict[str, str],
         put: Callable[[AnswerFrame], None],
     ) -> None:
-        frames = tasks.call(worker, {**self._fields(worker), "have": have})
-        base = self._target / worker.label.replace("/", "-")
+        frames = tasks.call(worker, {**self.fields(worker), "have": have})
+        base = self.target / worker.label.replace("/", "-")
         is_whole = False
         with contextlib.closing(frames):
             for frame in frames:

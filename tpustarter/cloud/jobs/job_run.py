@@ -313,7 +313,7 @@ class TpuJob:
         """
         logs = _FollowedLogs(self)
         fields = self._fields("follow", follow=until_end)
-        task = _FollowTask(fields, client, logs.sizes(), until_end=until_end)
+        task = _FollowTask(fields, client, logs.sizes(), until_end)
         with contextlib.ExitStack() as stack:
             stack.callback(logs.close)
             yield from logs.read_known()
@@ -406,21 +406,15 @@ class _FollowedLogs:
         return WorkerJobState(worker.label, self._record.id, self._record.tpu, "gone", why=why)
 
 
+@dataclass(frozen=True)
 class _FollowTask:
     """The task that follows a worker's log, reconnecting after lost connections."""
 
-    def __init__(
-        self,
-        fields: WorkerFields,
-        client: OfferingClient,
-        offsets: Mapping[Worker, int],
-        *,
-        until_end: bool,
-    ) -> None:
-        self._fields = fields
-        self._client = client
-        self._offsets = dict(offsets)
-        self._until_end = until_end
+    fields: WorkerFields
+    client: OfferingClient
+    offsets: dict[Worker, int]
+    """The next byte of each worker's log."""
+    until_end: bool
 
     def __call__(
         self, tasks: WorkerTasks, worker: Worker, put: Callable[[AnswerFrame], None]
@@ -428,25 +422,25 @@ class _FollowTask:
         failures = 0
         while True:
             try:
-                call = {**self._fields(worker), "offset": self._offsets[worker]}
+                call = {**self.fields(worker), "offset": self.offsets[worker]}
                 with contextlib.closing(tasks.call(worker, call)) as frames:
                     for frame in frames:
                         if failures:
                             put(AnswerFrame("back", {}))
                             failures = 0
                         if frame.event == "log":
-                            self._offsets[worker] = int(str(frame.fields["at"])) + len(frame.data)
+                            self.offsets[worker] = int(str(frame.fields["at"])) + len(frame.data)
                         put(frame)
                         if frame.event == "end":
                             return
                 raise CallError("was lost: its connection ended")
             except CallError as error:
-                if error.is_refused or tasks.stopping.is_set() or not self._until_end:
+                if error.is_refused or tasks.stopping.is_set() or not self.until_end:
                     raise
                 if not failures:
                     put(AnswerFrame("lost", {"what": error.what}))
             failures += 1
-            if failures > 1 and (gone := explain_lost_worker(self._client, worker)):
+            if failures > 1 and (gone := explain_lost_worker(self.client, worker)):
                 put(AnswerFrame("gone", {"what": gone}))
                 return
             tasks.stopping.wait(min(2.0 ** (failures - 1), LONGEST_PAUSE_S))

@@ -15,7 +15,6 @@ import threading
 from collections import deque
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from importlib import resources
 from pathlib import Path
 from typing import IO
 
@@ -84,8 +83,7 @@ class CallError(Exception):
 
 def read_worker_program() -> str:
     """Return the source of the worker program."""
-    name = Path(worker_program.__file__).name
-    return resources.files("tpustarter.cloud.jobs").joinpath(name).read_text("utf-8")
+    return Path(worker_program.__file__).read_text("utf-8")
 
 
 class WorkerCall:
