@@ -12,12 +12,7 @@ import click
 from tpustarter.cli.command_end import print_errors_as_json, print_result
 from tpustarter.cli.echo import echo_lines, echo_rows
 from tpustarter.cli.parameters import StrictCommand
-from tpustarter.cli.tpu.job_events import (
-    fetch_results,
-    follow_and_finish_job,
-    print_log_lines,
-    print_states,
-)
+from tpustarter.cli.tpu.job_events import fetch_results, follow_and_finish_job, print_states
 from tpustarter.cli.tpu.job_start_command import start_command
 from tpustarter.cli.tpu.options import (
     choose_project,
@@ -26,21 +21,13 @@ from tpustarter.cli.tpu.options import (
     connection_options,
     make_google_client,
     print_dry_run_json,
+    print_worker_lines,
 )
 from tpustarter.cloud.api import gcloud_commands
 from tpustarter.cloud.api.project_and_zone import Project
 from tpustarter.cloud.jobs import connection as worker_connection
-from tpustarter.cloud.jobs import (
-    job_connection,
-    job_records,
-    job_run,
-    worker_calls,
-)
-from tpustarter.cloud.jobs.job_connection import (
-    JobList,
-    ListedJob,
-    TypedConnection,
-)
+from tpustarter.cloud.jobs import job_connection, job_records, job_run, worker_calls
+from tpustarter.cloud.jobs.job_connection import JobList, ListedJob, TypedConnection
 from tpustarter.core.problem import ExitCode, Problem
 from tpustarter.core.redact import Redactor
 from tpustarter.core.short_ids import find_nearest
@@ -215,7 +202,7 @@ def logs_command(
     if not job.workers:
         for log, label in zip(job.record.logs, job.record.workers, strict=True):
             for lines in job_records.read_log_lines(log):
-                print_log_lines(label, lines)
+                print_worker_lines(label, lines, sys.stdout)
         if follow and job.absence and not job.record.is_done:  # what is due at its end is not done
             raise job.absence
         why = f", because {job.absence.summary}" if job.absence else ""

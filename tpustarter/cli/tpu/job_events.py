@@ -13,7 +13,13 @@ import click
 from tpustarter.cli.command_end import format_path, stop_at_signals
 from tpustarter.cli.echo import echo_lines
 from tpustarter.cli.explain import explain_worker_logs
-from tpustarter.cli.tpu.options import command_lines, describe_event, end_wait_at_signals, show_each
+from tpustarter.cli.tpu.options import (
+    command_lines,
+    describe_event,
+    end_wait_at_signals,
+    print_worker_lines,
+    show_each,
+)
 from tpustarter.cloud.api.api_client import OfferingClient
 from tpustarter.cloud.api.clock import WallClock
 from tpustarter.cloud.api.project_and_zone import Project
@@ -45,16 +51,6 @@ from tpustarter.text.terminal import escape_text, wrap
 
 _Event = TypeVar("_Event")
 _Result = TypeVar("_Result")
-
-
-def print_log_lines(label: str, lines: Sequence[str]) -> None:
-    """Print lines of a worker on stdout, each with its label."""
-    if not lines:
-        return
-    if sys.stdout.isatty():  # output of a worker must not control this terminal
-        lines = [escape_text(line.expandtabs()) for line in lines]
-    sys.stdout.write("".join(f"{label} | {line}\n" for line in lines))
-    sys.stdout.flush()
 
 
 def print_states(states: Sequence[WorkerJobState]) -> None:
@@ -157,7 +153,7 @@ def _print_start(event: StartEvent) -> None:
 def _print_event(event: JobEvent) -> None:
     match event:
         case WorkerLogLines(worker, lines):
-            print_log_lines(worker, lines)
+            print_worker_lines(worker, lines, sys.stdout)
         case StatesRead(states):
             print_states(states)
         case LogsKept():

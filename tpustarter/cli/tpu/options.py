@@ -7,9 +7,9 @@ import os
 import shlex
 import signal
 import sys
-from collections.abc import Callable, Generator, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, TextIO, TypeVar
 
 import click
 
@@ -225,6 +225,14 @@ def show_each(
 def print_events(happening: Generator[events.Event, None, _Result]) -> _Result:
     """Print events as they arrive, and return the generator's return value."""
     return show_each(happening, lambda event: echo_lines(describe_event(event)))
+
+
+def print_worker_lines(label: str, lines: Sequence[str], stream: TextIO) -> None:
+    """Print lines of a worker, each with its label."""
+    if stream.isatty():  # a worker's output must not control this terminal
+        lines = [escape_text(line.expandtabs()) for line in lines]
+    stream.write("".join(f"{label} | {line}\n" for line in lines))
+    stream.flush()
 
 
 def describe_event(event: events.Event) -> Iterator[str]:

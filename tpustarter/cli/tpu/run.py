@@ -17,25 +17,16 @@ from tpustarter.cli.tpu.options import (
     command_lines,
     common_options,
     make_google_client,
+    print_worker_lines,
 )
 from tpustarter.cloud.api import project_and_zone, workers
 from tpustarter.cloud.api.api_client import ProjectClient
 from tpustarter.cloud.api.workers import Choice, Worker
 from tpustarter.cloud.create import tpu_request
 from tpustarter.cloud.jobs import connection as worker_connection
-from tpustarter.cloud.jobs import (
-    job_connection,
-    remote_command,
-    remote_command_text,
-    worker_output,
-)
+from tpustarter.cloud.jobs import job_connection, remote_command, remote_command_text, worker_output
 from tpustarter.cloud.jobs.job_connection import TypedConnection
-from tpustarter.cloud.jobs.remote_command import (
-    RemoteCommand,
-    WorkerCommand,
-    WorkerEnded,
-    WorkerLines,
-)
+from tpustarter.cloud.jobs.remote_command import RemoteCommand, WorkerCommand, WorkerEnded
 from tpustarter.cloud.jobs.worker_threads import CONNECTING
 from tpustarter.core.problem import ExitCode
 from tpustarter.explain import known_failures
@@ -159,7 +150,8 @@ def _run(
             if isinstance(event, WorkerEnded):
                 endings.append(event)
             else:
-                _show_lines(event)
+                stream = sys.stdout if event.stream == "stdout" else sys.stderr
+                print_worker_lines(event.command.label, event.lines, stream)
     endings.sort(key=lambda ended: ended.command.number)
     for line in _summary(endings, time.monotonic() - began, folder):
         click.echo(line, err=True)
@@ -170,16 +162,6 @@ def _run(
     if signals:
         return ExitCode.INTERRUPTED if signals[0] == 2 else ExitCode.TERMINATED  # SIGINT
     return remote_command.worst_exit_code(endings)
-
-
-def _show_lines(output: WorkerLines) -> None:
-    stream = sys.stdout if output.stream == "stdout" else sys.stderr
-    lines = output.lines
-    if stream.isatty():  # a worker's output must not control this terminal
-        lines = tuple(escape_text(line.expandtabs()) for line in lines)
-    label = output.command.label
-    stream.write("".join(f"{label} | {line}\n" for line in lines))
-    stream.flush()
 
 
 def _summary(endings: Sequence[WorkerEnded], seconds: float, folder: Path) -> Iterator[str]:

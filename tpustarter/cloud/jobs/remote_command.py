@@ -21,12 +21,7 @@ from tpustarter.core import locations
 from tpustarter.core.problem import ExitCode, Problem, find_limit_problem
 from tpustarter.running import probe_archive, run_folder
 from tpustarter.running.line_splitter import LineSplitter
-from tpustarter.running.process import (
-    Probe,
-    ProbeGoneEvent,
-    raise_open_file_limit,
-    signal_name,
-)
+from tpustarter.running.process import Probe, ProbeGoneEvent, raise_open_file_limit, signal_name
 
 CONNECTED_AFTER_S = 5.0
 """Seconds after which a worker counts as connected; earlier if it has written output."""

@@ -16,12 +16,7 @@ from tpustarter.cloud.api.api_client import ProjectClient
 from tpustarter.cloud.api.project_and_zone import Project
 from tpustarter.cloud.api.workers import Worker
 from tpustarter.cloud.billing.inventory import ListedTpu
-from tpustarter.cloud.jobs import (
-    job_connection,
-    remote_command,
-    remote_command_text,
-    worker_output,
-)
+from tpustarter.cloud.jobs import job_connection, remote_command, remote_command_text, worker_output
 from tpustarter.cloud.jobs.job_connection import TypedConnection
 from tpustarter.cloud.jobs.remote_command import RemoteCommand, WorkerCommand, WorkerEnded
 from tpustarter.cloud.text import event_text
@@ -32,12 +27,7 @@ from tpustarter.text.terminal import escape_text
 from tpustarter.tui.app.messages import TPU_RUN, EventsArrived
 from tpustarter.tui.kit.row_list import Row
 from tpustarter.tui.kit.screen_runner import ScreenRunner
-from tpustarter.tui.kit.text_layout import (
-    HangingText,
-    LaidOutLines,
-    status_word,
-    style_sentence,
-)
+from tpustarter.tui.kit.text_layout import HangingText, LaidOutLines, status_word, style_sentence
 from tpustarter.tui.tpus import tpu_work
 from tpustarter.tui.tpus.tpu_work import StoppedError
 from tpustarter.tui.tpus.worker_output import WorkerBoard, WorkersScreen, WorkerStatus
