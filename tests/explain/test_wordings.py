@@ -12,7 +12,7 @@ import yaml
 
 from tests.explain import measure
 from tpustarter.explain import explain_output, explanation_text, known_failures
-from tpustarter.explain.explanation_text import Explanation
+from tpustarter.explain.explanation import Explanation
 from tpustarter.explain.failure_ranking import FailureMatch
 from tpustarter.explain.log_scanner import FailureScanner, FailureSign
 

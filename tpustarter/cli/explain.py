@@ -25,7 +25,7 @@ from tpustarter.text.terminal import choose_paint, cut_text, escape_text, format
 
 if TYPE_CHECKING:
     from tpustarter.explain.explain_output import CommandEnd
-    from tpustarter.explain.explanation_text import Explanation
+    from tpustarter.explain.explanation import Explanation
     from tpustarter.explain.log_scanner import FailureScanner, LogScan
     from tpustarter.explain.worker_logs import JobExplanation
 
@@ -68,12 +68,7 @@ def explain(files: tuple[str, ...], *, no_look: bool, fix: bool, as_json: bool) 
     same for one log in which kubectl, torchrun, Ray, vLLM, mpirun or srun has marked the lines of
     each worker.
     """
-    from tpustarter.explain import (
-        explanation_document,
-        explanation_text,
-        known_failures,
-        log_scanner,
-    )
+    from tpustarter.explain import explanation, explanation_document, known_failures, log_scanner
 
     if fix and (as_json or no_look or not (sys.stdin.isatty() and sys.stderr.isatty())):
         raise click.UsageError(
@@ -93,7 +88,7 @@ def explain(files: tuple[str, ...], *, no_look: bool, fix: bool, as_json: bool) 
             print_result(Redactor(os.environ).redact_value(_document(found)))
         else:
             echo_lines(remove_secrets(_text(found)))
-    if fix and isinstance(found, explanation_text.Explanation):
+    if fix and isinstance(found, explanation.Explanation):
         _mend(found)
     sys.exit(found.code)
 

@@ -21,7 +21,8 @@ from tpustarter.explain import (
     explanation_text,
     known_failures,
 )
-from tpustarter.explain.explanation_text import Explanation, ExplanationPart
+from tpustarter.explain.explanation import Explanation
+from tpustarter.explain.explanation_text import ExplanationPart
 from tpustarter.explain.failure_ranking import FailureMatch
 from tpustarter.explain.log_scanner import FailureSign, FoundFailure, LogScan
 from tpustarter.text.terminal import Paint, cut_text, escape_text, paint_nothing

@@ -23,7 +23,8 @@ from tpustarter.tui.kit.screen_runner import ScreenRunner
 from tpustarter.tui.kit.text_layout import HangingText, LaidOutLines, StackedText, style_sentence
 
 if TYPE_CHECKING:
-    from tpustarter.explain.explanation_text import Explanation, ExplanationPart
+    from tpustarter.explain.explanation import Explanation
+    from tpustarter.explain.explanation_text import ExplanationPart
     from tpustarter.explain.program_mistakes import FoundMistake as MistakeFound
 
 LABEL = 8
