@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -209,6 +210,29 @@ def read_framework_versions(prefix: Path, env: Mapping[str, str] | None = None) 
     versions = _versions((*frameworks.FRAMEWORKS, *builds), prefix, env)
     named = {builds.get(name, name): version for name, version in versions.items()}
     return {name: named[name] for name in frameworks.FRAMEWORKS if name in named}
+
+
+def read_python_version(executable: Path) -> str | None:
+    """Return the version of a Python, without starting it, or None if it is unknown.
+
+    Some installations reveal only `3.x`. A shim, such as pyenv's, chooses its Python only when it
+    is started.
+    """
+    if executable == Path(sys.executable):
+        return ".".join(str(part) for part in sys.version_info[:3])
+    try:
+        config = executable.parents[1] / "pyvenv.cfg"
+        text = config.read_text(encoding="utf-8", errors="replace") if config.is_file() else ""
+        # Both venv and uv write a version, under different keys.
+        if match := re.search(r"^version(?:_info)?\s*=\s*(\d+(?:\.\d+)+)", text, re.MULTILINE):
+            return match[1]
+        program = executable.resolve()
+        if match := re.search(r"python(3\.\d+)t?$", program.name):
+            return match[1]
+        (library,) = program.parents[1].glob("lib/python3.*/os.py")
+        return library.parent.name.removeprefix("python")
+    except (OSError, ValueError, RuntimeError):  # no such file, several files, a symlink loop
+        return None
 
 
 def format_requirement(name: str) -> str:

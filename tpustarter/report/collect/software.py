@@ -16,6 +16,7 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
+from tpustarter.checking.plan.interpreters import read_python_version
 from tpustarter.core.json_values import as_object
 from tpustarter.machine import frameworks
 from tpustarter.report.clean.allowed_fields import (
@@ -181,7 +182,7 @@ def collect_python(context: ReportContext) -> dict[str, object]:
     return {
         "path": str(chosen.path),
         "why": chosen.why,
-        "python_version": python_version(prefix),
+        "python_version": read_python_version(chosen.path),
         "packages": installed,
         "installed_by": {name: by for name, (by, _) in ways.items() if by},
         "not_from_an_index": {name: source for name, (_, source) in ways.items() if source},
@@ -241,18 +242,6 @@ def _installed(claim: Path) -> tuple[str | None, str | None]:
         local = str(told.get("url", "")).startswith("file:")
         return by, "a file" if local else "an address"
     return None, None
-
-
-def python_version(prefix: Path) -> str | None:
-    """Return the version of an environment's Python from its files, or None if it is unknown."""
-    try:
-        text = (prefix / "pyvenv.cfg").read_text(encoding="utf-8", errors="replace")
-    except OSError:
-        text = ""
-    if match := re.search(r"^version(?:_info)?\s*=\s*(\d+(?:\.\d+)+)", text, re.MULTILINE):
-        return match[1]
-    names = sorted(path.name for path in prefix.glob("lib/python3.*"))
-    return names[-1].removeprefix("python") if names else None
 
 
 def _built(library: Path) -> str | None:

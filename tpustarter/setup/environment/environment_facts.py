@@ -128,6 +128,7 @@ def collect_environment_facts(
         )
     done = tuple(marker.done) if marker else ()
     complete = "environment" in done and environments.has_python(folder)
+    version = interpreters.read_python_version(folder / "bin/python") or "of an unknown version"
 
     def short(path: Path) -> str:
         return interpreters.format_path(path, {"HOME": str(home)})
@@ -143,7 +144,7 @@ def collect_environment_facts(
         uv=find_uv(machine.env, home, own),
         python=find_python(machine.env, home, folder, profile.versions),
         unfit=_unfit_pythons(machine.env, profile.versions),
-        version=_read_version(folder) if complete else None,
+        version=version if complete else None,
         installed=_find_packages(folder, profile) if complete else (),
         done=done if complete else (),
         recorded_requirements=str(marker and marker.wheel),
@@ -227,13 +228,3 @@ def _find_packages(folder: Path, profile: SetupProfile) -> tuple[str, ...]:
         *frameworks,
         *(package for package in packages if package.split()[0] in profile.packages),
     )
-
-
-def _read_version(folder: Path) -> str:
-    # Both venv and uv write a version, under different keys.
-    try:
-        text = (folder / "pyvenv.cfg").read_text(encoding="utf-8", errors="replace")
-    except OSError:
-        return "of an unknown version"
-    match = re.search(r"(?m)^version(?:_info)?\s*=\s*(\d+(?:\.\d+)*)", text)
-    return match[1] if match else "of an unknown version"
