@@ -13,10 +13,10 @@ from tests.support.damage import DAMAGES, damage
 from tests.support.machine_setups import STATUS, declare, home_file, machine, run, with_apt
 from tpustarter.core import state
 from tpustarter.core.problem import ExitCode, Problem
-from tpustarter.setup.environment.environment_setup import StepEnded, StepStarted
 from tpustarter.setup.machine import change_record, machine_setup, marked_lines
 from tpustarter.setup.machine.machine_settings import HUGE_PAGES, LOGS, TCMALLOC
 from tpustarter.setup.machine.machine_setup import MachineSetup
+from tpustarter.setup.setup_plan import StepEnded, StepStarted
 
 IDS = ["huge-pages", "after-restart", "locked-memory", "logs", "tcmalloc"]
 TMPFILES, LIMITS = "/etc/tmpfiles.d/tpustarter.conf", "/etc/security/limits.d/tpustarter.conf"

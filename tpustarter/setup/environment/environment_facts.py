@@ -11,6 +11,7 @@ import shlex
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from tpustarter.checking.plan import environments, interpreters
@@ -79,26 +80,7 @@ class EnvironmentFacts:
     @property
     def folder_text(self) -> str:
         """The folder's path for display, with `~` for the home folder."""
-        return self.shorten_path(self.folder)
-
-    def shorten_path(self, path: Path) -> str:
-        """Return a path in the form that a person would type."""
-        return interpreters.format_path(path, {"HOME": str(self.home)})
-
-    def format_command(self, command: Sequence[str]) -> str:
-        """Return a command that can be pasted into a shell, with `~` for the home folder."""
-        short_words = (
-            self.shorten_path(Path(word)) if word.startswith("/") else word for word in command
-        )
-        # A shell expands `~` only where it is not quoted.
-        return " ".join(
-            f"~/{shlex.quote(word[2:])}"
-            if word.startswith("~/")
-            else word
-            if word == "~"
-            else shlex.quote(word)
-            for word in short_words
-        )
+        return shorten_path(self.folder, self.home)
 
     @property
     def is_half_installed(self) -> bool:
@@ -128,10 +110,8 @@ def collect_environment_facts(
         )
     done = tuple(marker.done) if marker else ()
     complete = "environment" in done and environments.has_python(folder)
+    short = partial(shorten_path, home=home)
     version = interpreters.read_python_version(folder / "bin/python") or "of an unknown version"
-
-    def short(path: Path) -> str:
-        return interpreters.format_path(path, {"HOME": str(home)})
 
     return EnvironmentFacts(
         profile=profile,
@@ -157,6 +137,27 @@ def collect_environment_facts(
 def find_home(machine: host.Machine) -> Path:
     """Return the user's home folder; under sudo, that of the calling user."""
     return locations.sudo_caller_home() or Path(machine.env.get("HOME") or Path.home())
+
+
+def shorten_path(path: Path, home: Path) -> str:
+    """Return a path in the form that a person would type, with `~` for the home folder."""
+    return interpreters.format_path(path, {"HOME": str(home)})
+
+
+def format_command(command: Sequence[str], home: Path) -> str:
+    """Return a command that can be pasted into a shell, with `~` for the home folder."""
+    short_words = (
+        shorten_path(Path(word), home) if word.startswith("/") else word for word in command
+    )
+    # A shell expands `~` only where it is not quoted.
+    return " ".join(
+        f"~/{shlex.quote(word[2:])}"
+        if word.startswith("~/")
+        else word
+        if word == "~"
+        else shlex.quote(word)
+        for word in short_words
+    )
 
 
 def find_uv(env: Mapping[str, str], home: Path, own: Sequence[Path] | None = None) -> Path | None:

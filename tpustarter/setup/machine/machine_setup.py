@@ -19,14 +19,14 @@ from tpustarter.machine import host
 from tpustarter.running.supervised_command import LineLog
 from tpustarter.setup.environment import made_environment as folders
 from tpustarter.setup.environment.environment_facts import find_home
-from tpustarter.setup.environment.environment_setup import EnvironmentSetup, Event, StepEnded
-from tpustarter.setup.environment.steps import SetupStep, State
+from tpustarter.setup.environment.steps import SetupStep
 from tpustarter.setup.machine import root_commands, step_values
 from tpustarter.setup.machine.change_record import PROVED, VALUES, RecordedChanges
 from tpustarter.setup.machine.machine_steps import MachineSteps
+from tpustarter.setup.setup_plan import Event, SetupPlan, StepEnded, StepResult
 
 
-class MachineSetup(EnvironmentSetup):
+class MachineSetup(SetupPlan):
     """A profile's set-up of this machine: its steps, their run, and their undo."""
 
     def __init__(
@@ -62,9 +62,8 @@ class MachineSetup(EnvironmentSetup):
         self._changes = RecordedChanges(profile)
         machine = machine or host.Machine()
         home = str(find_home(machine))  # under sudo, that of the user who called it
-        super().__init__(
-            profile, machine=replace(machine, env={**machine.env, "HOME": home}), lessons=lessons
-        )
+        super().__init__(profile, replace(machine, env={**machine.env, "HOME": home}), lessons)
+        self._refresh()
 
     @property
     def exit_code(self) -> int:
@@ -85,7 +84,7 @@ class MachineSetup(EnvironmentSetup):
         return self._declared.values
 
     def fields(self) -> dict[str, object]:
-        """Return the document of `EnvironmentSetup.fields`, with the values for the steps."""
+        """Return the document of `SetupPlan.fields`, with the values for the steps."""
         told = [
             {"name": one.name, "meaning": one.meaning, "value": text}
             for one, text in self.chosen_values.items()
@@ -173,7 +172,7 @@ class MachineSetup(EnvironmentSetup):
             return self._refused
         return root_commands.explain_obstacle(step.command, step.needs, self._root)
 
-    def _refusal(self, step: SetupStep, log: LineLog) -> tuple[State, str] | None:
+    def _refusal(self, step: SetupStep, log: LineLog) -> StepResult | None:
         options = f"{self.profile.name}{' --undo' * self._is_undo} --yes --root"
         refused = root_commands.explain_refusal(step.command, [*log.last], options)
         self._refused = self._refused or refused
@@ -253,16 +252,13 @@ class MachineSetup(EnvironmentSetup):
 
     def _put_back_one(
         self, undoing: SetupStep, log: LineLog, lock: int, needed: Mapping[str, str]
-    ) -> Generator[Event, None, tuple[State, str] | None]:
+    ) -> Generator[Event, None, StepResult | None]:
         if above := needed.get(undoing.id):
             return "blocked", f"`{above}` needs it, and could not be put back"
         if reason := self._forbidden(undoing):
             return "blocked", reason
         failure = yield from self._run_command(undoing, log, lock)
         return failure and (self._refusal(undoing, log) or failure)
-
-    def _refresh(self, after: int = 0) -> None:
-        self.steps[after:] = self._make_steps()[after:]
 
     def _make_steps(self) -> list[SetupStep]:
         self._declared = MachineSteps(
@@ -272,7 +268,7 @@ class MachineSetup(EnvironmentSetup):
 
     def _carry_out(
         self, step: SetupStep, log: LineLog, lock: int
-    ) -> Generator[Event, None, tuple[State, str]]:
+    ) -> Generator[Event, None, StepResult]:
         kind = self._declared.kinds[step.id]
         if kind:  # Recorded first, so that the changes of a killed run can be undone.
             self._changes.remember(step.id, kind.read_state().before)

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from tpustarter.explain.log_scanner import LogScan
     from tpustarter.learning.run.block_results import BlockResult
     from tpustarter.learning.run.lesson_process import LessonSession
-    from tpustarter.setup.environment.environment_setup import StepEnded
+    from tpustarter.setup.setup_plan import StepEnded
 
 _SIGNAL = re.compile(rf"\b({'|'.join(one.name for one in signal.Signals)})\b")
 SHOWN_LOG_BYTES = 1 << 16

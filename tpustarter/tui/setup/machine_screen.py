@@ -11,10 +11,10 @@ from textual.binding import Binding, BindingType
 
 from tpustarter.checking.machine_check import CheckRequest
 from tpustarter.core.problem import Problem
-from tpustarter.setup.environment.environment_setup import EnvironmentSetup, StepEnded
 from tpustarter.setup.environment.steps import SetupStep
 from tpustarter.setup.machine import root_commands
 from tpustarter.setup.machine.machine_setup import MachineSetup
+from tpustarter.setup.setup_plan import Event, SetupPlan, StepEnded
 from tpustarter.text import phrases
 from tpustarter.text.terminal import escape_text
 from tpustarter.tui.app.messages import SETUP, FactsLoaded
@@ -22,7 +22,6 @@ from tpustarter.tui.kit.confirm_commands import ConfirmCommands
 from tpustarter.tui.kit.page import NoticeSheet
 from tpustarter.tui.kit.safe_text import clean_text
 from tpustarter.tui.setup.environment_screen import EnvironmentSetupScreen, ScreenFacts
-from tpustarter.tui.setup.step_run_state import Event
 from tpustarter.tui.setup.values_screen import SetupValuesScreen
 
 
@@ -84,7 +83,7 @@ you do in another place, such as your own computer.
         told = app.setup_values.get(self._profile, {})
         return MachineSetup(self._profile, machine=app.machine, lessons=app.lessons, told=told)
 
-    def _make_for_run(self) -> EnvironmentSetup:
+    def _make_for_run(self) -> MachineSetup:
         app = self.tutor
         told = app.setup_values.get(self._profile, {})
         return MachineSetup(
@@ -242,7 +241,7 @@ you do in another place, such as your own computer.
         mine = sum(step.state == "manual" for step in self._steps)
         return f"{done} of {len(self._steps) - mine} steps done"
 
-    def _summary(self, setup: EnvironmentSetup) -> str:
+    def _summary(self, setup: SetupPlan) -> str:
         steps, left = self._steps, self._left
         logs = [one.log for one in self._list.ended.values() if one.log.exists()]
         log = f" The log is in {escape_text(setup.shorten_path(logs[-1]))}." if logs else ""
