@@ -47,16 +47,16 @@ def find_reproducer(wanted: str) -> WantedReproducer:
     """
     if "/" in wanted:
         lesson_id, _, name = wanted.partition(":")
-        return _block_named(lesson_id, name)
+        return _find_block(lesson_id, name)
     check = content.select_checks(content.read_checks(), (wanted,), "soak", None)[0]
     if check.framework == "host":
         what = f"`{wanted}` reads files of this machine and uses no framework"
         raise Problem(what, hint="the report contains its findings anyway", code=ExitCode.USAGE)
     kept = next((one for one in last_failures.read_last_failures() if one.id == check.id), None)
-    return _of_check(check, kept)
+    return _from_check(check, kept)
 
 
-def _block_named(lesson_id: str, name: str) -> WantedReproducer:
+def _find_block(lesson_id: str, name: str) -> WantedReproducer:
     lesson = content.find_lesson(lesson_id, content.read_lessons())
     lesson_id = lesson.id
     every = [one for one in blocks.list_blocks(lesson) if not one.is_try]
@@ -71,14 +71,14 @@ def _block_named(lesson_id: str, name: str) -> WantedReproducer:
         )
         hint = f"its blocks are {', '.join(one.id for one in every)}" if every else None
         raise Problem(what, hint=hint, code=ExitCode.USAGE)
-    return _of_block(lesson, every, chosen, fields.blocks.get(chosen.id))
+    return _from_block(lesson, every, chosen, fields.blocks.get(chosen.id))
 
 
 def list_newest_failures(since: str = "") -> list[WantedReproducer]:
     """Return the failures saved since a time in ISO format, newest first."""
     known = {one.id: one for one in content.read_checks()}
     found = [
-        _of_check(known[one.id], one)
+        _from_check(known[one.id], one)
         for one in last_failures.read_last_failures()
         if one.id in known
     ]
@@ -87,7 +87,7 @@ def list_newest_failures(since: str = "") -> list[WantedReproducer]:
         if fields := remembered.get(lesson.id):
             every = [one for one in blocks.list_blocks(lesson) if not one.is_try]
             found += [
-                _of_block(lesson, every, one, fields.blocks[one.id])
+                _from_block(lesson, every, one, fields.blocks[one.id])
                 for one in every
                 if fields.status(one) in ("fail", "error")
             ]
@@ -95,7 +95,7 @@ def list_newest_failures(since: str = "") -> list[WantedReproducer]:
     return sorted(recent, key=lambda one: one.when, reverse=True)
 
 
-def _of_check(check: content.Check, kept: last_failures.SavedFailure | None) -> WantedReproducer:
+def _from_check(check: content.Check, kept: last_failures.SavedFailure | None) -> WantedReproducer:
     failure = None
     if kept:
         failure = ReproducedFailure(
@@ -115,7 +115,7 @@ def _of_check(check: content.Check, kept: last_failures.SavedFailure | None) -> 
     )
 
 
-def _of_block(
+def _from_block(
     lesson: content.Lesson, every: Sequence[Block], block: Block, record: BlockRecord | None
 ) -> WantedReproducer:
     name, failure = f"{lesson.id}:{block.id}", None
