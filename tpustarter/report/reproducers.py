@@ -82,10 +82,10 @@ def _collect(context: ReportContext, ids: Sequence[str], why_not: str) -> Fields
         return {}
     if context.interpreter is None:
         raise CollectorUnanswered("there is no Python to test on this machine")
-    tester = _ReproducerRunner(context, context.interpreter, why_not)
+    runner = _ReproducerRunner(context, context.interpreter, why_not)
     files: list[Fields] = []
     for one in found:
-        row, why = tester.make_row_or_reason(one)
+        row, why = runner.make_row_or_reason(one)
         if row:
             files.append(row)
         else:
@@ -110,13 +110,13 @@ class _ReproducerRunner:
 
     def make_row_or_reason(self, one: WantedReproducer) -> tuple[Fields | None, str]:
         try:
-            return self.row(one), ""
+            return self._make_row(one), ""
         except NotStandalone as error:
             return None, str(error)
         except Problem as problem:
             return None, problem.full_text
 
-    def row(self, one: WantedReproducer) -> Fields:
+    def _make_row(self, one: WantedReproducer) -> Fields:
         own = Redactor(self._context.machine.env).redact_text(str(self._python))
         elsewhere = one.python not in ("", own)
         failure = None if elsewhere else one.failure

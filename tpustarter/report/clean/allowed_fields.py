@@ -87,7 +87,7 @@ def name_rule(kind: str) -> FieldRule:
     def clean(value: object, cleaner: Cleaner) -> str:
         name = _require_text(value)
         common = ("root", "nobody", "unknown user", "localhost")
-        return name if name in common else cleaner.clean_name(kind, name)
+        return name if name in common else cleaner.names.make_pseudonym(kind, name)
 
     return clean
 

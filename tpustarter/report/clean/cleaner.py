@@ -54,12 +54,8 @@ class Cleaner:
         # Names that are shown end long before this limit, and long lines are slow to search.
         clean = "\n".join(line[:MAX_SEARCHED_CHARACTERS] for line in clean.split("\n")[-lines:])
         clean = self._remove_secrets(self.names.replace_names(clean))
-        shown = [_visible(line)[:MAX_CHARACTERS] for line in clean.split("\n")]
-        return self.require_clean("\n".join(shown))
-
-    def clean_name(self, kind: str, value: str) -> str:
-        """Return the pseudonym of a name of this kind."""
-        return self.names.make_pseudonym(kind, value)
+        shown = (escape_text(line.replace("\t", " ")) for line in clean.split("\n"))
+        return self.require_clean("\n".join(line[:MAX_CHARACTERS] for line in shown))
 
     def pseudonymize_path(self, value: str) -> str:
         """Return a path, with pseudonyms unless it is public.
@@ -91,7 +87,3 @@ class Cleaner:
                 return clean
             text = clean
         raise UncleanText("it looks like a secret however often it is searched")
-
-
-def _visible(line: str) -> str:
-    return escape_text(line.replace("\t", " "))

@@ -379,10 +379,10 @@ def _replace_link(match: re.Match[str], replace: Replace) -> str:
         kept = below if _PUBLIC_PATH.fullmatch(below.partition("?")[0]) and "?" not in below else ""
         rest = kept or (f"/{replace('path', below)}" if below.strip("/") else below)
         return f"{match['scheme']}{name}{port}{rest}"
-    if re.fullmatch(r"bucket-\d+|host-\d+", name):
+    if name == "localhost" or re.fullmatch(r"bucket-\d+|host-\d+", name):
         shown = name
-    elif name in ("localhost",) or re.fullmatch(r"[\d.]+|\[.*\]", name):
-        shown = replace_address(name.strip("[]"), replace) if name != "localhost" else name
+    elif re.fullmatch(r"[\d.]+|\[.*\]", name):
+        shown = replace_address(name.strip("[]"), replace)
     else:
         shown = replace("host", name)
     rest = f"/{replace('path', below)}" if below.strip("/") else below

@@ -69,10 +69,6 @@ class Pseudonyms:
             text = pattern.sub(self._replace_known_name, text)
         return text
 
-    def is_known(self, name: str) -> bool:
-        """Return whether a name was added by `add_names`."""
-        return name.strip().casefold() in self._known
-
     def list_remaining_kinds(self, text: str) -> list[str]:
         """Return the kinds of known names that cleaned text still has; empty if none."""
         pattern = self._compile_pattern()

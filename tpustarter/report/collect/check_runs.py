@@ -69,20 +69,17 @@ def run_host_checks(context: ReportContext) -> Fields:
     request = CheckRequest(("host.*",), level="static", python=str(chosen.path) if chosen else None)
     try:
         check = MachineCheck(request, machine=context.machine, folder=context.folder)
+        timer = threading.Timer(HOST_CHECKS_LIMIT_S - 5, check.stop)
+        timer.daemon = True
+        timer.start()
+        try:
+            for _ in check.events():
+                pass
+        finally:
+            timer.cancel()
     except Problem as problem:
         raise CollectorUnanswered(problem.full_text) from problem
-    timer = threading.Timer(HOST_CHECKS_LIMIT_S - 5, check.stop)
-    timer.daemon = True
-    timer.start()
-    try:
-        for _ in check.events():
-            pass
-    except Problem as problem:
-        raise CollectorUnanswered(problem.full_text) from problem
-    finally:
-        timer.cancel()
-    context.shared.checks = check.run
-    run = check.run
+    run = context.shared.checks = check.run
     return {
         "verdict": judge_run(run),
         "counts": run.count_statuses(),
@@ -178,17 +175,6 @@ def _find_last_good_run() -> SavedReport | None:
             if good.verdict in _GOOD_VERDICTS:
                 return good
     return None
-
-
-def list_findings(context: ReportContext) -> tuple[FindingFields, ...]:
-    """Return all findings of the fresh host checks, or none if there was no run."""
-    results = context.shared.checks.results if context.shared.checks else ()
-    return tuple(finding for result in results for finding in result.findings)
-
-
-def has_tpu(context: ReportContext) -> bool:
-    """Return whether the fresh host checks found chips."""
-    return bool(context.shared.checks and context.shared.checks.host.get("chips"))
 
 
 def read_saved_pseudonyms() -> Fields:

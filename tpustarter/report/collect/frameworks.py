@@ -324,19 +324,10 @@ def _make_step_row(
         state = "answered" if ended[name].event == "end" else "failed"
         return {"step": name, "state": state, "seconds": round(ended[name].seconds, 2)}
     if name in begun:
-        return {
-            "step": name,
-            "state": _last_step_state(name, one),
-            "seconds": round(one.waited_s, 2),
-        }
+        state = "unfinished" if one.is_working and name in IMPORTS else "hung"
+        state = "crashed" if one.gone else state
+        return {"step": name, "state": state, "seconds": round(one.waited_s, 2)}
     return {"step": name, "state": "not asked", "seconds": None}
-
-
-def _last_step_state(name: str, one: FrameworkAnswer) -> str:
-    """Return the state of the step in which the process ended, or was ended."""
-    if one.gone is not None:
-        return "crashed"
-    return "unfinished" if one.is_working and name in IMPORTS else "hung"
 
 
 _STEP = choice_rule(*framework_probe.STEPS, "start of Python")

@@ -25,7 +25,6 @@ from tpustarter.report.clean.allowed_fields import (
     pattern_rule,
     rows_rule,
 )
-from tpustarter.report.collect import check_runs
 from tpustarter.report.collect.collector import Collector, CollectorUnanswered, ReportContext
 from tpustarter.report.report_document import FRAMEWORK_SECTIONS
 
@@ -44,8 +43,11 @@ def collect_known_failures(context: ReportContext) -> dict[str, object]:
     scanner = log_scanner.FailureScanner(
         known_failures.read_known_failures(), Redactor(context.machine.env).redact_secrets
     )
+    checks = context.shared.checks
+    results = checks.results if checks else ()
     machine = machine_evidence.MachineEvidence(
-        check_runs.list_findings(context), check_runs.has_tpu(context)
+        tuple(finding for result in results for finding in result.findings),
+        has_tpu=bool(checks and checks.host.get("chips")),
     )
     matches: list[dict[str, object]] = []
     searched: list[str] = []

@@ -213,8 +213,8 @@ def _clean_log_owner(value: object, cleaner: Cleaner) -> str:
         raise UncleanText("it is not the name of a log")
     names, rest = match.group(1, 2)
     owner, _, user = names.rpartition(".")
-    shown = [cleaner.clean_name("host", owner)] if owner else []
-    shown.append(user if user == "root" else cleaner.clean_name("user", user))
+    shown = [cleaner.names.make_pseudonym("host", owner)] if owner else []
+    shown.append(user if user == "root" else cleaner.names.make_pseudonym("user", user))
     return cleaner.require_clean(".".join(shown) + (rest or ""))
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from tpustarter.checking.results import last_failures
 from tpustarter.core import content
@@ -101,16 +102,12 @@ def _from_check(check: content.Check, kept: last_failures.SavedFailure | None) -
         failure = ReproducedFailure(
             check.id, kept.status, kept.reason, kept.detail, kept.findings, kept.log
         )
-
-    def make(failure: ReproducedFailure | None, place: FailureEnvironment) -> ReproducerFile:
-        return reproducer_file.make_check_file(check, failure, place)
-
     return WantedReproducer(
         check.id,
         kept.when if kept else "",
         failure,
         check.framework,
-        make,
+        partial(reproducer_file.make_check_file, check),
         kept.python if kept else "",
     )
 
@@ -121,10 +118,6 @@ def _from_block(
     name, failure = f"{lesson.id}:{block.id}", None
     if record and record.status in ("fail", "error"):
         failure = ReproducedFailure(name, record.status, record.reason or "", record.detail)
-
-    def make(failure: ReproducedFailure | None, place: FailureEnvironment) -> ReproducerFile:
-        return reproducer_file.make_block_reproducer(lesson, every, block, failure, place)
-
-    return WantedReproducer(
-        name, record.when if record else "", failure, lesson.framework or "", make
-    )
+    make = partial(reproducer_file.make_block_reproducer, lesson, every, block)
+    when = record.when if record else ""
+    return WantedReproducer(name, when, failure, lesson.framework or "", make)

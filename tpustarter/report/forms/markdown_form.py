@@ -58,14 +58,8 @@ def _format_notes(view: ReportView) -> Iterator[str]:
     )
     note = [f"**Note**: {tracker.note}"] if tracker.note else []
     how = f"**How**: {tracker.how} Answer what `Yours to write` asks."
-    for point in (
-        *_describe_symptoms(view),
-        *_describe_known_failures(view),
-        _describe_stale_packages(view),
-        where,
-        *note,
-        how,
-    ):
+    points = [*_describe_symptoms(view), *_describe_known_failures(view)]
+    for point in (*points, _describe_stale_packages(view), where, *note, how):
         yield from textwrap.wrap(
             point,
             WIDTH,
@@ -127,9 +121,9 @@ def _list_errors(view: ReportView) -> Iterator[str]:
 
 def _quote(text: str) -> str:
     line = " ".join(text.replace("`", "'").split())
-    return (
-        f"`{line if len(line) <= MAX_ERROR_CHARACTERS else f'{line[:MAX_ERROR_CHARACTERS]} ...'}`."
-    )
+    if len(line) > MAX_ERROR_CHARACTERS:
+        line = f"{line[:MAX_ERROR_CHARACTERS]} ..."
+    return f"`{line}`."
 
 
 def _describe_known_failures(view: ReportView) -> Iterator[str]:

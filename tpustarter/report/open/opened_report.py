@@ -108,12 +108,12 @@ def _assess_again(given: Fields, bundle: unpack.Bundle) -> Fields:
     first = triage.triage_facts(read_facts(sections), asked, original.wanted if original else None)
     first.unanswered = triage.list_unanswered_sections(unanswered)
     version = as_object(given.get("tool")).get("version")
+    version = _clean_value(allowed_fields.clean_version, version, reader)
     notes = [*bundle.notes, *_describe_omissions(left_out, unknown_sections)]
+    differs = [*_describe_differences(original, first)]
     document = ReportDocument(
         schema=make_report.SCHEMA,
-        tool={
-            "version": _clean_value(allowed_fields.clean_version, version, reader) or "(unknown)"
-        },
+        tool={"version": version or "(unknown)"},
         made=_clean_value(check_runs.TIME, given.get("made"), reader) or "an unknown time",
         seconds=accepted_facts.parse_seconds(given.get("seconds")),
         first=first,
@@ -126,9 +126,7 @@ def _assess_again(given: Fields, bundle: unpack.Bundle) -> Fields:
                 *left_out,
             )
         ],
-        opened=OpenedReportNotes(
-            bundle.name, __version__, notes, [*_describe_differences(original, first)]
-        ),
+        opened=OpenedReportNotes(bundle.name, __version__, notes, differs),
     )
     return msgspec.to_builtins(document)
 
