@@ -89,7 +89,7 @@ def explain(files: tuple[str, ...], *, no_look: bool, fix: bool, as_json: bool) 
         else:
             echo_lines(remove_secrets(_text(found)))
     if fix and isinstance(found, explanation.Explanation):
-        _mend(found)
+        _offer_fixes(found)
     sys.exit(found.code)
 
 
@@ -136,7 +136,7 @@ def _scan(scanner: FailureScanner, file: str | None) -> tuple[LogScan, JobExplan
     from tpustarter.explain import log_prefixes, log_reader, worker_logs
 
     one, splitter = scanner.start_scan(), log_prefixes.WorkerLogSplitter(scanner)
-    with _opened(file) as stream:
+    with _open_log(file) as stream:
         try:
             for chunk in log_reader.read_chunks(stream):
                 one.feed(chunk)
@@ -148,7 +148,7 @@ def _scan(scanner: FailureScanner, file: str | None) -> tuple[LogScan, JobExplan
     return one.finish(), job if job and job.first else None
 
 
-def _mend(found: Explanation) -> None:
+def _offer_fixes(found: Explanation) -> None:
     from tpustarter.explain import fixes
     from tpustarter.machine import host
 
@@ -204,7 +204,7 @@ def remove_secrets(text: str) -> str:
     return Redactor(os.environ).redact_text(text)
 
 
-def _opened(file: str | None) -> IO[bytes]:
+def _open_log(file: str | None) -> IO[bytes]:
     if file in (None, "-"):
         if sys.stdin.isatty():
             lines = "\n".join(wrap(_PASTE))

@@ -199,13 +199,13 @@ def _make_context(options: _ReportOptions) -> ReportContext:
             raise
         chosen = None  # the machine can be reported without a Python
     log = locations.expand_path(options.log) if options.log else None
-    context = ReportContext(machine, Path.cwd(), chosen, log, options.wait, _say)
+    context = ReportContext(machine, Path.cwd(), chosen, log, options.wait, _print_progress)
     if log and not log.is_fifo():  # opening and closing a pipe would end its writer
         reported_failures.open_log(context).close()
     return context
 
 
-def _say(text: str) -> None:
+def _print_progress(text: str) -> None:
     click.echo(f"{text} ...", err=True)
 
 

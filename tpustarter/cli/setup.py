@@ -98,8 +98,8 @@ def setup(
     """Show a plan, carry it out, or undo its changes."""
     with print_errors_as_json(SCHEMA, wanted=as_json):
         plan = _plan(profile.lower(), folder, told, only, root=root)
-        command = _typed(plan, folder, told, only)
-        for text in _texts(plan, command, undo=undo, runs=yes and not dry_run):
+        command = _format_command(plan, folder, told, only)
+        for text in _list_texts(plan, command, undo=undo, runs=yes and not dry_run):
             if text and not as_json:
                 echo_lines(text)
         if as_json:
@@ -110,7 +110,7 @@ def setup(
     sys.exit(plan.exit_code)
 
 
-def _texts(plan: SetupPlan, command: str, *, undo: bool, runs: bool) -> Iterator[str]:
+def _list_texts(plan: SetupPlan, command: str, *, undo: bool, runs: bool) -> Iterator[str]:
     """Yield the texts to print: a run's as it proceeds, a plan's all at once."""
     if runs:
         yield from _run(plan, command, undo=undo)
@@ -142,7 +142,7 @@ def _plan(
     return EnvironmentSetup(name, folder=folder)
 
 
-def _typed(
+def _format_command(
     plan: SetupPlan, folder: Path | None, told: tuple[str, ...], only: tuple[str, ...]
 ) -> str:
     words = [f"--folder {plan.format_command((str(plan.folder),))}"] if folder else []
@@ -187,21 +187,21 @@ def _describe_machine(plan: MachineSetup, command: str) -> Iterator[str]:
         yield f"To run what is left{', some of it as root' * bool(extra)}: {command} --yes{extra}"
     elif blocked and not any(step.state == "done" for step in plan.steps):
         yield f"Nothing of it can be done on this machine; `{blocked[0].id}` says why."
-        yield _read(plan)
+        yield _mention_lesson(plan)
     else:
         what = "What you asked for is" if plan.only else "Everything that can be done here is"
         cannot = f"; {len(blocked)} cannot" * bool(blocked)
         yield f"{what} done{cannot}."
-        yield from _others(plan)
+        yield from _mention_other_steps(plan)
         if not plan.only:
-            yield _read(plan)
+            yield _mention_lesson(plan)
 
 
-def _read(plan: MachineSetup) -> str:
+def _mention_lesson(plan: MachineSetup) -> str:
     return f"To read what it is for: tpustarter learn {plan.lesson.id}"
 
 
-def _others(plan: MachineSetup) -> Iterator[str]:
+def _mention_other_steps(plan: MachineSetup) -> Iterator[str]:
     if plan.only:
         yield f"To see the other steps: tpustarter setup {plan.profile.name}"
 
@@ -260,11 +260,11 @@ def _run(plan: SetupPlan, command: str, *, undo: bool) -> Iterator[str]:
         done = "What you asked for is done" if plan.only else "Everything is done"
         done += " on this machine. The rest is for you to do" * bool(yours)
         yield f"\n{'It is as it was before' if undo else done}."
-        yield from _others(plan)
+        yield from _mention_other_steps(plan)
         if undo:
             yield f"To set it up again: {command} --yes{' --root' * plan.needs_root()}"
         elif not (plan.only or yours):
-            yield _read(plan)
+            yield _mention_lesson(plan)
         for step in yours:
             yield "\n" + "\n".join(_describe_step(step, plan))
         return

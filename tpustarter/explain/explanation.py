@@ -45,9 +45,9 @@ class Explanation:
             return False
         if not self.has_failed:
             return bool(self.matches)
-        return any(match.failure.role != "notice" for match in self.matches) or self._is_told()
+        return any(match.failure.role != "notice" for match in self.matches) or self._quotes_error()
 
-    def _is_told(self) -> bool:
+    def _quotes_error(self) -> bool:
         """Return whether the program's last error is the line that a match quotes."""
         quotes = [" ".join(sign.quote.split()) for match in self.matches for sign in match.signs]
         return any(quote and quote in self.last_error for quote in quotes)

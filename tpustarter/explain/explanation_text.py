@@ -156,14 +156,14 @@ def explanation_parts(one: Explanation, *, has_all_logs: bool = False) -> Iterat
         has_all_logs: True if the other workers' logs were read too.
     """
     if not one.is_explained:
-        shown = list(_nothing(one, advises=not has_all_logs))
+        shown = list(_explain_no_match(one, advises=not has_all_logs))
         yield from shown
         if one.matches:
             heading = "Follows from it:" if one.has_own_error else "The log also shows:"
             yield from _groups([(heading, one.matches)], one.lines, WORDS - _count_words(shown))
         return
     first, *others = one.matches
-    shown = list(_at_length(first, one))
+    shown = list(_describe_in_detail(first, one))
     yield from shown
     groups = (
         ("The log also shows:", [o for o in others if _is_other(o, first)]),
@@ -185,7 +185,7 @@ def _groups(
     shown = ""
     for number, (heading, match) in enumerate(rows):
         parts = [] if heading == shown else [ExplanationPart(), ExplanationPart(heading)]
-        parts.append(_in_a_line(match, lines))
+        parts.append(_describe_in_a_line(match, lines))
         words = _count_words(parts)
         if words + _count_words(_count_hidden(len(rows) - number - 1)) > room:
             yield from _count_hidden(len(rows) - number)
@@ -223,7 +223,7 @@ def _repeats(match: FailureMatch, first: FailureMatch) -> bool:
     return all(sign.line in told for sign in match.signs)
 
 
-def _at_length(match: FailureMatch, one: Explanation) -> Iterator[ExplanationPart]:
+def _describe_in_detail(match: FailureMatch, one: Explanation) -> Iterator[ExplanationPart]:
     title = ExplanationPart(escape_text(format_problem(match)), sure=match.confidence)
     rest = list(_cause_and_fixes(match, one))
     others = _count_hidden(len(one.matches) - 1)
@@ -235,9 +235,9 @@ def _at_length(match: FailureMatch, one: Explanation) -> Iterator[ExplanationPar
 def _quotes(match: FailureMatch, lines: int, room: int) -> Iterator[ExplanationPart]:
     """Yield the lines of the log that show a failure, in as many words as there is room for."""
     room = max(LEAST_QUOTED, min(QUOTED, room))
-    for number, sign in enumerate(_telling(match)):
+    for number, sign in enumerate(_select_quoted_signs(match)):
         line = _line(sign, lines)
-        label = _place(line)
+        label = _label_line(line)
         left = room - len(label.split())
         if number and len(sign.quote.split()) > left:
             return
@@ -288,11 +288,11 @@ def _line(sign: FailureSign, lines: int) -> int | None:
     return sign.line if sign.line <= lines else None
 
 
-def _place(line: int | None) -> str:
+def _label_line(line: int | None) -> str:
     return f"line {line}" if line else "end"
 
 
-def _telling(match: FailureMatch) -> list[FailureSign]:
+def _select_quoted_signs(match: FailureMatch) -> list[FailureSign]:
     """Return the signs worth quoting: at most three, none quoting part of another's quote.
 
     Of two quotes of a long line that overlap, the first is kept.
@@ -314,13 +314,13 @@ def _telling(match: FailureMatch) -> list[FailureSign]:
     return told[:3]
 
 
-def _in_a_line(match: FailureMatch, lines: int) -> ExplanationPart:
+def _describe_in_a_line(match: FailureMatch, lines: int) -> ExplanationPart:
     what = known_failures.fill_placeholders(match.failure.what, _values(match))
     line = _line(match.signs[0], lines)
-    return ExplanationPart(what, _place(line), line=line, sure=match.confidence, indent=2)
+    return ExplanationPart(what, _label_line(line), line=line, sure=match.confidence, indent=2)
 
 
-def _nothing(one: Explanation, *, advises: bool) -> Iterator[ExplanationPart]:
+def _explain_no_match(one: Explanation, *, advises: bool) -> Iterator[ExplanationPart]:
     size = phrases.choose_plural(one.lines, "1 line", f"{one.lines:,} lines")
     if not one.lines:
         yield ExplanationPart("The log is empty, so there is nothing to explain.")

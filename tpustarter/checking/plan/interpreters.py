@@ -58,14 +58,14 @@ class Interpreter:
     @property
     def has_gpu_plugin(self) -> bool:
         """Return whether JAX in this Python would use an NVIDIA GPU by default."""
-        return self._holds(GPU_PLUGINS)
+        return self._has_distribution(GPU_PLUGINS)
 
     @property
     def has_torch(self) -> bool:
         """Return whether this Python has PyTorch, for any device."""
-        return self._holds("torch")
+        return self._has_distribution("torch")
 
-    def _holds(self, distribution: str) -> bool:
+    def _has_distribution(self, distribution: str) -> bool:
         pattern = f"lib/python3*/site-packages/{distribution}-*.dist-info"
         return any(True for _ in self.path.parent.parent.glob(pattern))
 
@@ -87,7 +87,7 @@ def choose_interpreter(
         Problem: `explicit` is not a Python, or there is none at all.
     """
     candidates = list(_candidates(env, folder))
-    saved = None if explicit is not None else _saved()
+    saved = None if explicit is not None else _read_saved_choice()
     in_order = [saved, *candidates] if saved else candidates
     if explicit is not None:
         chosen = _explicit(explicit, option)
@@ -107,7 +107,7 @@ def choose_interpreter(
     return chosen, others
 
 
-def _saved() -> Interpreter | None:
+def _read_saved_choice() -> Interpreter | None:
     with contextlib.suppress(ValueError):  # no path contains a NUL byte
         path = Path(str(state.load_state("settings").get("python") or ""))
         if path.is_absolute() and os.access(path, os.X_OK) and path.is_file():
@@ -125,7 +125,7 @@ def find_pythons_with_libtpu(env: Mapping[str, str], folder: Path) -> Iterator[I
         if proved
         else []
     )
-    saved = [one] if (one := _saved()) else []
+    saved = [one] if (one := _read_saved_choice()) else []
     for candidate in (*first, *saved, *_candidates(env, folder)):
         prefix = candidate.path.parent.parent
         has_jax = "jax" in read_framework_versions(prefix, env)

@@ -201,7 +201,7 @@ class ServerProof:
 
     def lines(self) -> Iterator[str]:
         """Run the program, and yield its lines."""
-        if self._facts.on_tpu and (why := _why_not_on_tpu(self._machine)):
+        if self._facts.on_tpu and (why := _find_tpu_obstacle(self._machine)):
             self.outcome = ProofOutcome("blocked", why)
             return
         folder = run_folder.make_run_folder()
@@ -262,7 +262,7 @@ PROOFS: dict[str, Callable[[SetupStep, EnvironmentFacts, host.Machine, Path | No
 """Proof class for each `command` of a profile."""
 
 
-def _why_not_on_tpu(machine: host.Machine) -> str | None:
+def _find_tpu_obstacle(machine: host.Machine) -> str | None:
     if _is_tpu_used(machine):
         return format_note(
             "a program uses the TPU, which one at a time can",

@@ -87,7 +87,7 @@ _JUPYTER = SetupProfile(
 )
 
 
-def _of_framework(framework: str, purpose: str, folder: str) -> SetupProfile:
+def _framework_profile(framework: str, purpose: str, folder: str) -> SetupProfile:
     row = frameworks.FRAMEWORKS[framework]
     return SetupProfile(
         name=row.profile,
@@ -140,22 +140,22 @@ PROFILES = {
             system="Linux x86_64",
         ),
         replace(
-            _of_framework("torch_xla", "its last release", "tpu-torch-xla"),
+            _framework_profile("torch_xla", "its last release", "tpu-torch-xla"),
             packages=("torch_xla", "torch"),
             system="Linux x86_64",
         ),
         replace(
-            _of_framework("torch_tpu", "which succeeds PyTorch/XLA", "tpu-torchtpu"),
+            _framework_profile("torch_tpu", "which succeeds PyTorch/XLA", "tpu-torchtpu"),
             packages=("torch_tpu", "libtpu"),
             system="Linux x86_64",
         ),
         replace(
-            _of_framework("tensorflow", "the last with support for TPUs", "tpu-tensorflow"),
+            _framework_profile("tensorflow", "the last with support for TPUs", "tpu-tensorflow"),
             system="Linux x86_64",
             not_on={"tpu7x": "run `tpustarter setup keras`, for Keras 3 on JAX, which does"},
         ),
         replace(
-            _of_framework("keras", "where TensorFlow programs can go on", "tpu-keras"),
+            _framework_profile("keras", "where TensorFlow programs can go on", "tpu-keras"),
             title="Keras 3 on JAX",
             packages=("keras", "jax"),
         ),
@@ -214,7 +214,7 @@ PROFILES = {
 }
 
 
-def _of_machine(name: str, title: str, purpose: str = "") -> SetupProfile:
+def _machine_profile(name: str, title: str, purpose: str = "") -> SetupProfile:
     return SetupProfile(
         name,
         title,
@@ -234,12 +234,12 @@ def _of_machine(name: str, title: str, purpose: str = "") -> SetupProfile:
 MACHINE = {
     profile.name: profile
     for profile in (
-        _of_machine("editor", "terminals and editors that outlive a bad connection"),
-        _of_machine("tuning", "settings of this machine with which TPU programs start sooner"),
-        _of_machine("nfs-server", "a folder of this machine", "shared with others over NFS"),
-        _of_machine("nfs-client", "a folder that another machine shares over NFS"),
-        _of_machine("gcs", "a Cloud Storage bucket as a folder", "with Cloud Storage FUSE"),
-        _of_machine("docker", "containers that reach the TPU", "with Docker"),
+        _machine_profile("editor", "terminals and editors that outlive a bad connection"),
+        _machine_profile("tuning", "settings of this machine with which TPU programs start sooner"),
+        _machine_profile("nfs-server", "a folder of this machine", "shared with others over NFS"),
+        _machine_profile("nfs-client", "a folder that another machine shares over NFS"),
+        _machine_profile("gcs", "a Cloud Storage bucket as a folder", "with Cloud Storage FUSE"),
+        _machine_profile("docker", "containers that reach the TPU", "with Docker"),
     )
 }
 """Set-ups that create no environment but change the machine itself; see `machine_setup`."""

@@ -85,7 +85,7 @@ class MachineSteps:
             self.values = self._choose(
                 step_values.read_declared_values(lesson.header, declared), told
             )
-            self._texts = self._fill_ins()
+            self._texts = self._list_placeholders()
             for fields in declared:
                 self.steps.append(self._make_step(fields))
         except (KeyError, TypeError, ValueError, AttributeError) as error:
@@ -117,7 +117,7 @@ class MachineSteps:
             )
         return {one: chosen[one.name] for one in every}
 
-    def _fill_ins(self) -> dict[str, str]:
+    def _list_placeholders(self) -> dict[str, str]:
         told = {one.name: text or one.placeholder for one, text in self.values.items()}
         return {
             "home": str(find_home(self._machine)),
@@ -152,7 +152,8 @@ class MachineSteps:
         if filled.where:
             note = f"you do this {filled.where}"
             return replace(step, state="manual", note=note, command=tuple(words))
-        state, note = self._how_far(step, kind.read_state() if kind else self._look_for_proof(step))
+        seen = kind.read_state() if kind else self._look_for_proof(step)
+        state, note = self._determine_state(step, seen)
         return replace(step, state=state, note=note)
 
     def _kind(self, filled: _StepFields) -> StepKind | None:
@@ -172,7 +173,7 @@ class MachineSteps:
             return StepState("done", proved.output)
         return StepState("todo")
 
-    def _how_far(self, step: SetupStep, seen: StepState) -> tuple[State, str]:
+    def _determine_state(self, step: SetupStep, seen: StepState) -> tuple[State, str]:
         states = {one.id: one.state for one in self.steps}
         waits = [name for name in self.after[step.id] if states[name] != "done"]
         never = [name for name in self.after[step.id] if states[name] == "blocked"]

@@ -270,11 +270,11 @@ def _details(one: ListedSetup, *, with_commands: bool) -> Iterator[LaidOutLines 
             yield HangingText(" " * 9, style_sentence(step.note))
         elif with_commands and step.state != "done":
             yield HangingText(
-                " " * 9, Content.styled(escape_text(_doing(step, one.plan)), "$muted")
+                " " * 9, Content.styled(escape_text(_format_action(step, one.plan)), "$muted")
             )
 
 
-def _doing(step: SetupStep, plan: SetupPlan) -> str:
+def _format_action(step: SetupStep, plan: SetupPlan) -> str:
     if step.file:
         return f"to {plan.shorten_path(Path(step.file))}: {len(step.writes)} lines"
     return plan.format_command(step.command) if step.command else step.changes

@@ -117,11 +117,11 @@ you do in another place, such as your own computer.
                 self._setup = what.setup
                 self._show()
         elif isinstance(what, Problem):
-            self._say_why_not(what)
+            self._show_problem(what)
         else:
-            self._ask_to_put_back(what)
+            self._confirm_undo(what)
 
-    def _say_why_not(self, problem: Problem) -> None:
+    def _show_problem(self, problem: Problem) -> None:
         """Show a problem; if entered values caused it, keep the earlier plan."""
         if self._planned:
             self.tutor.setup_values.pop(self._profile, None)
@@ -137,21 +137,21 @@ you do in another place, such as your own computer.
         latest |= {name: one.step for name, one in self._list.ended.items()}
         return [
             step if step.state == "done" and not self._runner.is_busy else latest.get(step.id, step)
-            for step in self._seen
+            for step in self._planned_steps
         ]
 
     @property
     def _left(self) -> list[SetupStep]:
         """The remaining steps that can be run."""
-        return [step for step in self._seen if step.state == "todo"]
+        return [step for step in self._planned_steps if step.state == "todo"]
 
     @property
-    def _seen(self) -> list[SetupStep]:
+    def _planned_steps(self) -> list[SetupStep]:
         return self._planned.setup.steps if self._planned else []
 
     def _follow(self, event: Event) -> None:
         if isinstance(event, StepEnded) and event.step.state == "blocked":
-            seen = {step.id: step.state for step in self._seen}
+            seen = {step.id: step.state for step in self._planned_steps}
             if seen.get(event.step.id) == "blocked" or event.step.note == root_commands.NOT_ALLOWED:
                 return  # keep its state, because nothing has changed or the user declined
         super()._follow(event)
@@ -207,7 +207,7 @@ you do in another place, such as your own computer.
     def _ask(self) -> None:
         self.post_message(FactsLoaded(self._make().list_undo_steps()))
 
-    def _ask_to_put_back(self, steps: Sequence[SetupStep]) -> None:
+    def _confirm_undo(self, steps: Sequence[SetupStep]) -> None:
         if self._planned is None:
             return
         self._only = ()
@@ -232,7 +232,7 @@ you do in another place, such as your own computer.
         self._plan()
 
     def action_check(self) -> None:
-        ids = tuple(step.proof for step in self._seen if step.proof)
+        ids = tuple(step.proof for step in self._planned_steps if step.proof)
         request = CheckRequest(ids=ids, devices=self.tutor.choices.devices)
         self.tutor.go.open_checks(request, "Checks of this set-up")
 
@@ -303,6 +303,6 @@ you do in another place, such as your own computer.
         if action == "undo":
             return bool(self._planned and self._planned.can_undo) and not self._runner.is_busy
         if action == "check":
-            proofs = any(step.proof and step.state == "done" for step in self._seen)
+            proofs = any(step.proof and step.state == "done" for step in self._planned_steps)
             return proofs and not self._runner.is_busy
         return super().check_action(action, parameters)
