@@ -70,7 +70,7 @@ only with --root.
 )
 @click.option(
     "--set",
-    "told",
+    "values",
     multiple=True,
     metavar="NAME=VALUE",
     help="What the plan is to be filled with, such as bucket=my-bucket. Repeatable.",
@@ -90,15 +90,15 @@ def setup(
     dry_run: bool,
     undo: bool,
     folder: Path | None,
-    told: tuple[str, ...],
+    values: tuple[str, ...],
     only: tuple[str, ...],
     root: bool,
     as_json: bool,
 ) -> None:
     """Show a plan, carry it out, or undo its changes."""
     with print_errors_as_json(SCHEMA, wanted=as_json):
-        plan = _plan(profile.lower(), folder, told, only, root=root)
-        command = _format_command(plan, folder, told, only)
+        plan = _plan(profile.lower(), folder, values, only, root=root)
+        command = _format_command(plan, folder, values, only)
         for text in _list_texts(plan, command, undo=undo, runs=yes and not dry_run):
             if text and not as_json:
                 echo_lines(text)
@@ -119,10 +119,10 @@ def _list_texts(plan: SetupPlan, command: str, *, undo: bool, runs: bool) -> Ite
 
 
 def _plan(
-    name: str, folder: Path | None, told: tuple[str, ...], only: tuple[str, ...], *, root: bool
+    name: str, folder: Path | None, values: tuple[str, ...], only: tuple[str, ...], *, root: bool
 ) -> SetupPlan:
     """Return the plan; raises Problem for options that it would ignore."""
-    given = {"--folder": folder} if name in MACHINE else {"--set": told, "--only": only}
+    given = {"--folder": folder} if name in MACHINE else {"--set": values, "--only": only}
     if unheeded := [option for option, value in given.items() if value]:
         raise Problem(
             f"`tpustarter setup {name}` does not take `{unheeded[0]}`",
@@ -130,7 +130,7 @@ def _plan(
             code=ExitCode.USAGE,
         )
     if name in MACHINE:
-        return MachineSetup(name, root=root, told=parse_set_options(told), only=only)
+        return MachineSetup(name, root=root, values=parse_set_options(values), only=only)
     if folder:
         folder = locations.expand_path(folder)
         if folder.exists() and not folder.is_dir():
@@ -143,10 +143,10 @@ def _plan(
 
 
 def _format_command(
-    plan: SetupPlan, folder: Path | None, told: tuple[str, ...], only: tuple[str, ...]
+    plan: SetupPlan, folder: Path | None, values: tuple[str, ...], only: tuple[str, ...]
 ) -> str:
     words = [f"--folder {plan.format_command((str(plan.folder),))}"] if folder else []
-    words += [f"--set {plan.format_command((word,))}" for word in told]
+    words += [f"--set {plan.format_command((word,))}" for word in values]
     words += [f"--only {plan.format_command((word,))}" for word in only]
     return " ".join(["tpustarter", "setup", plan.profile.name, *words])
 
@@ -180,8 +180,8 @@ def _describe_machine(plan: MachineSetup, command: str) -> Iterator[str]:
     for one in plan.missing_values:
         yield from wrap(escape_text(f"{one.placeholder} is {one.meaning}."))
     if is_left and plan.missing_values:
-        told = "".join(f" --set {one.name}={one.placeholder}" for one in plan.missing_values)
-        yield f"To see the plan with yours: {command}{told}"
+        values = "".join(f" --set {one.name}={one.placeholder}" for one in plan.missing_values)
+        yield f"To see the plan with yours: {command}{values}"
     elif is_left:
         extra = " --root" * plan.needs_root()
         yield f"To run what is left{', some of it as root' * bool(extra)}: {command} --yes{extra}"

@@ -188,8 +188,8 @@ class EnvironmentSetup(SetupPlan):
         folders.write_marker(
             self.folder, done=["environment", "install"], wheel=self._facts.wheel, packages=packages
         )
-        told = {*self.profile.packages, "libtpu"}
-        versions = [package for package in packages if package.split()[0] in told]
+        names = {*self.profile.packages, "libtpu"}
+        versions = [package for package in packages if package.split()[0] in names]
         return "done", ", ".join(versions or facts.installed)
 
     def _prove(self, step: SetupStep, log: LineLog) -> Generator[Event, None, StepResult]:

@@ -36,7 +36,7 @@ class MachineSetup(SetupPlan):
         machine: host.Machine | None = None,
         lessons: Path | None = None,
         root: root_commands.RootPermission = False,
-        told: Mapping[str, str] | None = None,
+        values: Mapping[str, str] | None = None,
         only: Sequence[str] = (),
     ) -> None:
         """Determine the remaining steps.
@@ -46,7 +46,7 @@ class MachineSetup(SetupPlan):
             machine: The machine; None for this one.
             lessons: Folder of lessons; None for the built-in ones.
             root: True if steps that need root may run, or the commands that may.
-            told: Values by name, as given with `--set`.
+            values: Values by name, as given with `--set`.
             only: Steps to show and run, with those that have to come before; empty for all.
 
         Raises:
@@ -56,7 +56,7 @@ class MachineSetup(SetupPlan):
         self._refused = ""
         """Why sudo did not run a command."""
         self._is_undo = False
-        self._told = dict(told or {})
+        self._values = dict(values or {})
         self.only = tuple(only)
         """Steps selected by the user; empty for all."""
         self._changes = RecordedChanges(profile)
@@ -85,11 +85,11 @@ class MachineSetup(SetupPlan):
 
     def fields(self) -> dict[str, object]:
         """Return the document of `SetupPlan.fields`, with the values for the steps."""
-        told = [
+        values = [
             {"name": one.name, "meaning": one.meaning, "value": text}
             for one, text in self.chosen_values.items()
         ]
-        return {**super().fields(), "values": self._redact.redact_value(told)}
+        return {**super().fields(), "values": self._redact.redact_value(values)}
 
     def needs_root(self, *, undo: bool = False) -> bool:
         """Return whether the remaining steps, or those to undo, need root."""
@@ -119,8 +119,8 @@ class MachineSetup(SetupPlan):
             ]
             log = self._open_log() if allowed else None
             if allowed and self.chosen_values:
-                told = {one.name: text for one, text in self.chosen_values.items()}
-                self._changes.store(VALUES, told)
+                values = {one.name: text for one, text in self.chosen_values.items()}
+                self._changes.store(VALUES, values)
             self._complete_records()
             try:
                 for index in range(len(self.steps)):
@@ -264,7 +264,7 @@ class MachineSetup(SetupPlan):
 
     def _make_steps(self) -> list[SetupStep]:
         self._declared = MachineSteps(
-            self.lesson, self.profile.name, self._machine, told=self._told, only=self.only
+            self.lesson, self.profile.name, self._machine, values=self._values, only=self.only
         )
         return self._declared.steps
 

@@ -160,9 +160,9 @@ you have seen its commands and pressed `y`. **l** opens the lesson on it.
         app = self.tutor
         try:
             if profile.name in MACHINE:
-                told = app.setup_values.get(profile.name, {})
+                values = app.setup_values.get(profile.name, {})
                 plan = MachineSetup(
-                    profile.name, machine=app.machine, lessons=app.lessons, told=told
+                    profile.name, machine=app.machine, lessons=app.lessons, values=values
                 )
                 return ListedSetup(profile, plan)
             plan = EnvironmentSetup(

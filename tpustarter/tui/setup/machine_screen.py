@@ -78,22 +78,21 @@ you do in another place, such as your own computer.
         super().on_mount()
         self.rename(f"Set up this machine: {self._profile}")
 
-    def _make(self) -> MachineSetup:
+    def _make(
+        self, only: Sequence[str] = (), *, root: root_commands.RootPermission = False
+    ) -> MachineSetup:
         app = self.tutor
-        told = app.setup_values.get(self._profile, {})
-        return MachineSetup(self._profile, machine=app.machine, lessons=app.lessons, told=told)
-
-    def _make_for_run(self) -> MachineSetup:
-        app = self.tutor
-        told = app.setup_values.get(self._profile, {})
         return MachineSetup(
             self._profile,
             machine=app.machine,
             lessons=app.lessons,
-            told=told,
-            only=self._only,
-            root=self._root_permission,
+            values=app.setup_values.get(self._profile, {}),
+            only=only,
+            root=root,
         )
+
+    def _make_for_run(self) -> MachineSetup:
+        return self._make(self._only, root=self._root_permission)
 
     @work(thread=True, exclusive=True, exit_on_error=False, group=SETUP)
     def _plan(self) -> None:
@@ -225,8 +224,8 @@ you do in another place, such as your own computer.
             chosen = self._planned.setup.chosen_values
             self.tutor.push_screen(SetupValuesScreen(self._profile, chosen, self._take_values))
 
-    def _take_values(self, told: dict[str, str]) -> None:
-        self.tutor.setup_values[self._profile] = told
+    def _take_values(self, values: dict[str, str]) -> None:
+        self.tutor.setup_values[self._profile] = values
         self._list.ended = {}
         self.is_ready = False  # keys must wait for the plan with these values
         self._plan()
