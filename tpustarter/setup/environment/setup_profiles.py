@@ -19,31 +19,34 @@ NEWEST_JAX = ("3.12", "3.13", "3.14")
 
 @dataclass(frozen=True)
 class SetupProfile:
-    """A kind of environment that set-up can create: purpose, packages, folder, first command."""
+    """A kind of environment that set-up can create, or a set-up of the machine.
+
+    Those of the machine have only a name, a title and a purpose.
+    """
 
     name: str
     title: str
     """Its subject in a few words, such as `notebooks with JAX`."""
-    purpose: str
+    purpose: str = ""
     """The words that follow the title after a comma; empty if the title is enough."""
-    folder: str
+    folder: str = ""
     """Its default folder, relative to the home folder."""
-    command: str
+    command: str = "check"
     """The tpustarter command that uses and proves the environment: `check` runs in it, `rehearse`
     compiles with it, `serve` starts its server."""
-    key: str
+    key: str = ""
     """The key of its folder in the state file."""
-    wheel: str
+    wheel: str = ""
     """Packages to install on a machine without a TPU, separated by spaces."""
-    tpu_wheel: str
+    tpu_wheel: str = ""
     """Packages to install on a machine with a TPU."""
-    packages: tuple[str, ...]
+    packages: tuple[str, ...] = ()
     """Packages that the installation must provide."""
-    registered_text: str
+    registered_text: str = ""
     """The effect of remembering the environment, as a sentence."""
-    activated: bool
+    activated: bool = False
     """True if people activate it in their own shell."""
-    supports: str
+    supports: str = ""
     """The software that needs one of `versions`, in a few words."""
     versions: tuple[str, ...] = NEWEST_JAX
     """Python versions that it can be created with, the preferred one first."""
@@ -214,32 +217,15 @@ PROFILES = {
 }
 
 
-def _machine_profile(name: str, title: str, purpose: str = "") -> SetupProfile:
-    return SetupProfile(
-        name,
-        title,
-        purpose,
-        folder="",
-        command="check",
-        key="",
-        wheel="",
-        tpu_wheel="",
-        packages=(),
-        registered_text="",
-        activated=False,
-        supports="",
-    )
-
-
 MACHINE = {
     profile.name: profile
     for profile in (
-        _machine_profile("editor", "terminals and editors that outlive a bad connection"),
-        _machine_profile("tuning", "settings of this machine with which TPU programs start sooner"),
-        _machine_profile("nfs-server", "a folder of this machine", "shared with others over NFS"),
-        _machine_profile("nfs-client", "a folder that another machine shares over NFS"),
-        _machine_profile("gcs", "a Cloud Storage bucket as a folder", "with Cloud Storage FUSE"),
-        _machine_profile("docker", "containers that reach the TPU", "with Docker"),
+        SetupProfile("editor", "terminals and editors that outlive a bad connection"),
+        SetupProfile("tuning", "settings of this machine with which TPU programs start sooner"),
+        SetupProfile("nfs-server", "a folder of this machine", "shared with others over NFS"),
+        SetupProfile("nfs-client", "a folder that another machine shares over NFS"),
+        SetupProfile("gcs", "a Cloud Storage bucket as a folder", "with Cloud Storage FUSE"),
+        SetupProfile("docker", "containers that reach the TPU", "with Docker"),
     )
 }
 """Set-ups that create no environment but change the machine itself; see `machine_setup`."""
