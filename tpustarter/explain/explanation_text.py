@@ -18,15 +18,15 @@ from tpustarter.text import phrases
 from tpustarter.text.invocation import format_commands
 from tpustarter.text.terminal import Paint, cut_text, escape_text, paint_nothing, wrap
 
-WORDS = 150
+MAX_WORDS = 150
 """Most words of an answer as it is printed."""
-QUOTED, LEAST_QUOTED = 25, 10
+MAX_QUOTED_WORDS, MIN_QUOTED_WORDS = 25, 10
 """Most words that an answer quotes from the log, and how many it quotes at least."""
-SOURCES = 2
+MAX_SOURCES = 2
 """Most sources shown."""
 _OVERLAP = 60
 """Characters at the beginning of a quote by which another quote of the same line repeats it."""
-VERBOSE = "TPU_STDERR_LOG_LEVEL=0 TPU_MIN_LOG_LEVEL=0"
+VERBOSE_VARIABLES = "TPU_STDERR_LOG_LEVEL=0 TPU_MIN_LOG_LEVEL=0"
 """Settings that make libtpu log more."""
 
 _SAFE = re.compile(r"[\w./][\w./:@+-]{0,200}", re.ASCII)
@@ -160,7 +160,7 @@ def explanation_parts(one: Explanation, *, has_all_logs: bool = False) -> Iterat
         yield from shown
         if one.matches:
             heading = "Follows from it:" if one.has_own_error else "The log also shows:"
-            yield from _groups([(heading, one.matches)], one.lines, WORDS - _count_words(shown))
+            yield from _groups([(heading, one.matches)], one.lines, MAX_WORDS - _count_words(shown))
         return
     first, *others = one.matches
     shown = list(_describe_in_detail(first, one))
@@ -170,7 +170,7 @@ def explanation_parts(one: Explanation, *, has_all_logs: bool = False) -> Iterat
         ("Follows from it:", [o for o in others if _is_consequence(o, first)]),
         ("Harmless here:", [o for o in others if _is_notice(o, first)]),
     )
-    yield from _groups(groups, one.lines, WORDS - _count_words(shown))
+    yield from _groups(groups, one.lines, MAX_WORDS - _count_words(shown))
 
 
 def _count_words(parts: Iterable[ExplanationPart]) -> int:
@@ -228,13 +228,13 @@ def _describe_in_detail(match: FailureMatch, one: Explanation) -> Iterator[Expla
     rest = list(_cause_and_fixes(match, one))
     others = _count_hidden(len(one.matches) - 1)
     yield title
-    yield from _quotes(match, one.lines, WORDS - _count_words([title, *rest, *others]))
+    yield from _quotes(match, one.lines, MAX_WORDS - _count_words([title, *rest, *others]))
     yield from rest
 
 
 def _quotes(match: FailureMatch, lines: int, room: int) -> Iterator[ExplanationPart]:
     """Yield the lines of the log that show a failure, in as many words as there is room for."""
-    room = max(LEAST_QUOTED, min(QUOTED, room))
+    room = max(MIN_QUOTED_WORDS, min(MAX_QUOTED_WORDS, room))
     for number, sign in enumerate(_select_quoted_signs(match)):
         line = _line(sign, lines)
         label = _label_line(line)
@@ -276,7 +276,7 @@ def _cause_and_fixes(match: FailureMatch, one: Explanation) -> Iterator[Explanat
         yield ExplanationPart(match.failure.never, "don't")
     if match.failure.read:
         yield _lesson(match.failure.read)
-    for source in match.failure.sources[:SOURCES]:
+    for source in match.failure.sources[:MAX_SOURCES]:
         yield ExplanationPart(source, "source", PartKind.SOURCE)
 
 
@@ -460,7 +460,7 @@ def describe_next_commands(framework: str = "") -> Iterator[ExplanationPart]:
         "says why, so collect the output of all. Frameworks say more with these variables set:"
     )
     assignments = frameworks.FRAMEWORKS[framework or "jax"].verbose_assignments
-    yield ExplanationPart(f"export {assignments} {VERBOSE}", kind=PartKind.COMMAND)
+    yield ExplanationPart(f"export {assignments} {VERBOSE_VARIABLES}", kind=PartKind.COMMAND)
     yield ExplanationPart("Then see whether this machine is sound:")
     yield ExplanationPart("tpustarter check", kind=PartKind.COMMAND)
     yield ExplanationPart("If it is, this collects what the maintainers of a framework ask for:")

@@ -265,7 +265,7 @@ def _clean_code(value: object, cleaner: Cleaner) -> str:
     """Return a public file's text, with the comment lines that quote a run cleaned."""
     head, end, body = str(value).partition('\n"""\n')
     lines = [
-        cleaner.clean_text(line, 1) if line.startswith(reproducer_file.SEEN) else line
+        cleaner.clean_text(line, 1) if line.startswith(reproducer_file.QUOTING_PREFIXES) else line
         for line in head.split("\n")
     ]
     return cleaner.require_clean("\n".join(lines) + end + body)

@@ -31,7 +31,7 @@ SHOWN_LOG_BYTES = 1 << 16
 """Number of bytes at the end of a log that are shown."""
 BLOCK, ANSWER, CHECK, STEP, PROGRAM = "block", "answer", "check", "step", "program"
 PASTED, LOG = "text", "log"
-OWN = {PASTED: "The end of what you pasted", LOG: "The end of the log"}
+OWN_TITLES = {PASTED: "The end of what you pasted", LOG: "The end of the log"}
 """The output's title by kind, for the kinds that are the user's own programs."""
 
 MOST_SHOWN = 60

@@ -19,7 +19,7 @@ from tpustarter.tui.kit.row_list import get_app
 from tpustarter.tui.kit.text_layout import KeyLine
 from tpustarter.tui.terminal.app_internals import AnyScreen
 
-FEW = 5
+MAX_KEYS = 5
 """Number of keys that are shown unless the screen is wide; `?` lists all keys."""
 PRESSES = "presses"
 """The key of a style's metadata that holds the keyboard key that a click presses."""
@@ -62,7 +62,7 @@ class KeyBar(Static):
         if keys != self._displayed:
             was_empty, self._displayed = not self._displayed, keys
             ranked = sorted(range(len(valid)), key=lambda number: _weight(valid, number))
-            few = FEW + 2 * (not _has_escape(valid))  # the search and the palette as well
+            few = MAX_KEYS + 2 * (not _has_escape(valid))  # the search and the palette as well
             ends = [n for n, active in enumerate(valid) if _action(active) == "release"]
             if ends:  # without an accelerator, the key that ends the process is left out first
                 if not find_session(self).live.owns_accelerator:
