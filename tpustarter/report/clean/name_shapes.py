@@ -322,13 +322,8 @@ def replace_path(name: str, replace: Replace) -> str:
 
 
 def _replace_trimmed_path(name: str, replace: Replace) -> str:
-    if (
-        _PUBLIC_FOLDERS.fullmatch(name)
-        or _PUBLIC_FILES.fullmatch(name)
-        or PSEUDONYM.fullmatch(name)
-    ):
-        return name
-    if _FRAME_OF_PACKAGE.fullmatch(name):
+    public = (_PUBLIC_FOLDERS, _PUBLIC_FILES, PSEUDONYM, _FRAME_OF_PACKAGE)
+    if any(pattern.fullmatch(name) for pattern in public):
         return name
     parts = _PYTHON.fullmatch(name)
     if parts and (end := _public_end(parts["rest"])):

@@ -68,7 +68,7 @@ def collect_tpu(context: ReportContext) -> dict[str, object]:
                 "pid": one.pid,
                 "user": one.user,
                 "command": _name_program(one.command),
-                "script": _strip_program(one.command),
+                "script": one.command.partition(" ")[2].removeprefix("-m ").strip() or None,
                 "age_s": one.age_s,
                 "zombie": one.zombie,
                 "nodes": list(one.nodes),
@@ -83,10 +83,6 @@ def _name_program(command: str) -> str:
     """Return a command line's program, or `another program` for one that is not common."""
     first = command.partition(" ")[0]
     return first if re.sub(r"[\d.]+$", "", first) in _PROGRAMS else "another program"
-
-
-def _strip_program(command: str) -> str | None:
-    return command.partition(" ")[2].removeprefix("-m ").strip() or None
 
 
 def collect_metadata(context: ReportContext) -> dict[str, object]:

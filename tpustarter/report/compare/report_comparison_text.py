@@ -24,16 +24,13 @@ def render_comparison(compared: ReportComparison) -> str:
     """Return a comparison as text of at most 80 columns, except for words that cannot be broken."""
     lines: list[str] = []
     for key, one in (("A", compared.a), ("B", compared.b)):
-        head = f"{key}  {one.name}, made {_format_time(one.made)} by tpustarter {one.version}"
+        made = one.made.replace("T", " ").replace("+00:00", " UTC")
+        head = f"{key}  {one.name}, made {made} by tpustarter {one.version}"
         lines += wrap(head, hang="   ")
         lines += [row for note in one.notes for row in wrap(note, "   ")]
     if compared.differences:
         lines += ["", *_format_table(compared.differences)]
     return "\n".join([*lines, "", *_format_summary(compared)])
-
-
-def _format_time(made: str) -> str:
-    return made.replace("T", " ").replace("+00:00", " UTC")
 
 
 def _format_table(differences: list[ReportDifference]) -> Iterator[str]:

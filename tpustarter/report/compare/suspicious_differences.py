@@ -75,7 +75,7 @@ def _differ_only_in_names(one: object, other: object) -> bool:
     return name_shapes.PSEUDONYM.sub("#", one) == name_shapes.PSEUDONYM.sub("#", other)
 
 
-def find_bad_report(row: ReportDifference, bad: Callable[[object], bool] = bool) -> str:
+def _find_bad_report(row: ReportDifference, bad: Callable[[object], bool] = bool) -> str:
     """Return `A` or `B` if only that one has a bad value, or else an empty string."""
     found = [key for key, value in (("A", row.a), ("B", row.b)) if bad(value)]
     return found[0] if len(found) == 1 else ""
@@ -83,18 +83,18 @@ def find_bad_report(row: ReportDifference, bad: Callable[[object], bool] = bool)
 
 def _explain_finding(row: ReportDifference, _: Reports) -> str:
     for word, does in (("fail", "fails"), ("warn", "warns")):
-        if where := find_bad_report(row, lambda value, word=word: str(value).startswith(word)):
+        if where := _find_bad_report(row, lambda value, word=word: str(value).startswith(word)):
             return f"This check {does} in {where} alone."
     return ""
 
 
 def _explain_verdict(row: ReportDifference, _: Reports) -> str:
-    where = find_bad_report(row, lambda value: value == "unhealthy")
+    where = _find_bad_report(row, lambda value: value == "unhealthy")
     return f"Host checks fail in {where} alone." if where else ""
 
 
 def _explain_hang(row: ReportDifference, reports: Reports) -> str:
-    where = find_bad_report(row)
+    where = _find_bad_report(row)
     if not where:
         return ""
     hung = reports[where.lower()].first.hung
@@ -103,7 +103,7 @@ def _explain_hang(row: ReportDifference, reports: Reports) -> str:
 
 
 def _explain_known_failure(row: ReportDifference, reports: Reports) -> str:
-    where = find_bad_report(row, lambda value: value is not None)
+    where = _find_bad_report(row, lambda value: value is not None)
     name = row.fact.removeprefix("matches.")
     known = reports[where.lower()].first.known if where else []
     source = next((one.source_page for one in known if one.id == name), "")
@@ -142,22 +142,22 @@ def _explain_reachable_chips(row: ReportDifference, reports: Reports) -> str:
 
 
 def _explain_holder(row: ReportDifference, _: Reports) -> str:
-    where = find_bad_report(row, lambda value: value is not None)
+    where = _find_bad_report(row, lambda value: value is not None)
     return f"A process uses the TPU in {where}, and only one at a time can." if where else ""
 
 
 def _explain_lock(row: ReportDifference, _: Reports) -> str:
-    where = find_bad_report(row, lambda value: value in ("live", "foreign", "unusable"))
+    where = _find_bad_report(row, lambda value: value in ("live", "foreign", "unusable"))
     return f"In {where}, libtpu may not get its lock." if where else ""
 
 
 def _explain_huge_pages(row: ReportDifference, _: Reports) -> str:
-    where = find_bad_report(row, lambda value: value not in ("always", None))
+    where = _find_bad_report(row, lambda value: value not in ("always", None))
     return f"From v5e on, programs in {where} take longer to start." if where else ""
 
 
 def _explain_oom_kills(row: ReportDifference, _: Reports) -> str:
-    where = find_bad_report(row)
+    where = _find_bad_report(row)
     return f"In {where}, the kernel ended processes because memory ran out." if where else ""
 
 

@@ -13,7 +13,7 @@ from tpustarter.report.forms.report_view import (
     fence_text,
     format_scalar,
 )
-from tpustarter.report.report_document import FRAMEWORK_SECTIONS, ReportSection
+from tpustarter.report.report_document import FRAMEWORK_SECTIONS
 
 ORDER = (
     "known",
@@ -30,7 +30,7 @@ ORDER = (
     "program",
     "last_run",
 )
-"""Sections, the most useful to a maintainer first."""
+"""Sections, the most useful to a maintainer first; the others follow."""
 MAX_ROW_CHARACTERS = 240
 """Maximum length of a row; a longer one is split into a line per field."""
 
@@ -40,7 +40,8 @@ def format_sections(view: ReportView, *, whole: bool) -> Iterator[str]:
 
     The form already contains the reproducers, so they are listed only if `whole` is set.
     """
-    for one in sorted(view.document.sections, key=_position):
+    places = {name: place for place, name in enumerate(ORDER)}
+    for one in sorted(view.document.sections, key=lambda one: places.get(one.name, len(ORDER))):
         if one.name == reproducer_files.SECTION and not whole:
             continue
         if one.state == "answered" and _has_fact(one.facts):
@@ -75,11 +76,6 @@ def _has_fact(value: object) -> bool:
     return any(map(_has_fact, value.values())) if is_object(value) else bool(value)
 
 
-def _position(section: ReportSection) -> int:
-    """Return a section's position; sections that are not in `ORDER` come last."""
-    return ORDER.index(section.name) if section.name in ORDER else len(ORDER)
-
-
 def _format_facts(value: object, name: str = "") -> Iterator[str]:
     """Yield facts as `name: value`, one per line. Text of several lines follows its name."""
     if is_object(value):
@@ -98,9 +94,8 @@ def _format_facts(value: object, name: str = "") -> Iterator[str]:
 def _format_row(item: object, name: str) -> Iterator[str]:
     fields = as_object(item)
     if fields and not any("\n" in str(one) or isinstance(one, dict) for one in fields.values()):
-        shown = (
-            f"{key}={_format_item(one)}" for key, one in fields.items() if one not in (None, [])
-        )
+        given = {key: one for key, one in fields.items() if one not in (None, [])}
+        shown = (f"{key}={_format_item(one)}" for key, one in given.items())
         line = f"{name}: {', '.join(shown)}"
         yield from [line] if len(line) <= MAX_ROW_CHARACTERS else _format_facts(item, name)
     else:

@@ -214,10 +214,6 @@ def _format_product(view: ReportView) -> str:
     )
 
 
-def _format_location(view: ReportView) -> str:
-    return view.facts.metadata.zone or YOURS.format("the zone")
-
-
 def _fill_artifacts(view: ReportView) -> Iterator[str]:
     yield from format_description(view)
     yield ""
@@ -277,7 +273,8 @@ FORMS: Mapping[str, tuple[FormField, ...]] = {
     "cloud-tpu": (
         FormField("### Time", _fill_time),
         FormField("### Product", _fill_from(_format_product)),
-        FormField("### Location", _fill_from(_format_location)),
+        FormField("### Location",
+              _fill_from(lambda view: view.facts.metadata.zone or YOURS.format("the zone"))),
         FormField("### Identifiers", _fill_with(YOURS.format(
             "project, TPU or node pool, and host; give them in the case, which is private, because "
             "this file has none"))),

@@ -181,10 +181,8 @@ def _compare_with_manifest(files: dict[str, bytes]) -> Iterator[str]:
             "one in the manifest."
         )
     if missing:
-        are, them = (
-            phrases.choose_plural(len(missing), "is", "are"),
-            phrases.choose_plural(len(missing), "it", "them"),
-        )
+        are = phrases.choose_plural(len(missing), "is", "are")
+        them = phrases.choose_plural(len(missing), "it", "them")
         yield f"{_quote_names(missing)} {are} missing: the manifest names {them}."
     if more:
         are = phrases.choose_plural(len(more), "is", "are")
