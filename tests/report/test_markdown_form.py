@@ -421,6 +421,14 @@ def test_default_tracker_is_that_of_installed_framework() -> None:
     assert [] == triage.triage_facts(told(torch), [], None).stale
 
 
+def test_equally_sure_failures_keep_their_order() -> None:
+    """Of four that are equally sure the first three stay, and the root cause stays first."""
+    rows = [{"id": name, "confidence": "likely"} for name in "abcda"]
+    known = triage.triage_facts(told({"known": {"matches": rows}}), [], None).known
+
+    assert ["a", "b", "c"] == [one.id for one in known]
+
+
 def test_likely_cause_of_hang_needs_evidence() -> None:
     """The native stack knows best; several hosts wait for each other."""
     jax = {"hung_in": "jax.devices()", "waited_s": 30.0}

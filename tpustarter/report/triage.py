@@ -71,10 +71,11 @@ def _list_stale_packages(packages: Mapping[str, str], python: str) -> list[Stale
 def _list_known_failures(matches: Sequence[KnownFailureRow]) -> list[KnownMatch]:
     causes = [one for one in matches if one.role != "notice" and not one.explained_by]
     order = ("confirmed", "likely", "possible")
-    causes.sort(key=lambda one: order.index(one.confidence))
-    unique = {one.id: one for one in reversed(causes)}
-    kept = sorted(unique.values(), key=lambda one: order.index(one.confidence))
-    return [msgspec.convert(one, KnownMatch, from_attributes=True) for one in kept[:3]]
+    unique: dict[str, KnownFailureRow] = {}
+    for one in sorted(causes, key=lambda one: order.index(one.confidence)):
+        unique.setdefault(one.id, one)
+    kept = [*unique.values()][:3]
+    return [msgspec.convert(one, KnownMatch, from_attributes=True) for one in kept]
 
 
 def _list_hangs(facts: ReportFacts, unanswered: Collection[str]) -> list[FrameworkHang]:
