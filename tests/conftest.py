@@ -127,7 +127,7 @@ def used_before(tmp_path_factory: pytest.TempPathFactory) -> Path:
         tutorial_claims.read_claims()
         for table in (known_failures, program_mistakes, library_errors, log_prefixes):
             yaml_rows.load_yaml(table.FILE)
-        redact._maintained.cache_clear()  # collecting tests may have read the patterns
+        redact._load_patterns.cache_clear()  # collecting tests may have read the patterns
         redact.Redactor({}).redact_text(f"a word like a token, {'a1' * 20}")
     made = folder / "state" / "cache"
     assert {"probe", "secrets", "synonyms"} <= {file.name for file in made.iterdir()}

@@ -52,8 +52,8 @@ def _code_with_streams() -> int:
     from tpustarter.text.terminal import UnwrittenError, prepare_streams
 
     prepare_streams()
-    code = _code_of(_run)
-    _tell_what_was_put_aside()
+    code = _run_to_exit_code(_run)
+    _report_moved_files()
     try:
         sys.stdout.flush()
     except UnwrittenError as error:
@@ -95,7 +95,7 @@ def _run() -> int | None:
     return cli(prog_name=tpustarter_command(), standalone_mode=False)
 
 
-def _code_of(run: Callable[[], int | None]) -> int:
+def _run_to_exit_code(run: Callable[[], int | None]) -> int:
     from tpustarter.text.terminal import UnwrittenError
 
     try:
@@ -131,15 +131,15 @@ def _problem(problem: Problem) -> int:
         text = format_error(redact.redact_text(problem.full_text), hint, problem.read)
     except Exception as error:  # noqa: BLE001  a text that cannot be redacted is not shown
         return _bug(error)
-    _tell("\n".join(escape_text(line) for line in text.split("\n")))
+    _print_error("\n".join(escape_text(line) for line in text.split("\n")))
     return problem.code
 
 
-def _tell(text: str) -> None:
+def _print_error(text: str) -> None:
     print(text, file=sys.stderr)  # noqa: T201  the one place that prints errors
 
 
-def _tell_what_was_put_aside() -> None:
+def _report_moved_files() -> None:
     """Print a note on each file of the user that was moved; a front end may not have shown it."""
     if "tpustarter.core.locations" not in sys.modules:
         return
@@ -151,7 +151,7 @@ def _tell_what_was_put_aside() -> None:
 
         redact = Redactor(os.environ)
         for sentence in sentences:
-            _tell(escape_text(f"note: {redact.redact_text(sentence)}"))
+            _print_error(escape_text(f"note: {redact.redact_text(sentence)}"))
 
 
 def _unwritten(error: OSError) -> int:
@@ -168,7 +168,7 @@ def _unwritten(error: OSError) -> int:
         return ExitCode.PIPE  # the reader has closed the pipe
     if error.errno == errno.EIO and is_device:
         return ExitCode.TERMINATED  # the terminal is gone, and its signal was ignored
-    _tell(f"error: cannot write to stdout: {error.strerror or error}")
+    _print_error(f"error: cannot write to stdout: {error.strerror or error}")
     return ExitCode.OUTPUT
 
 
@@ -212,7 +212,7 @@ def _bug(error: Exception) -> int:
     from tpustarter.core import crash_report
 
     what, where = crash_report.write_crash_report(error)
-    _tell(f"error: tpustarter itself broke: {what}\n\nhint: {where}")
+    _print_error(f"error: tpustarter itself broke: {what}\n\nhint: {where}")
     return ExitCode.BUG
 
 

@@ -193,3 +193,29 @@ def test_every_build_of_tensorflow_is_tensorflow(build: str, tmp_path: Path) -> 
     assert {"tensorflow": "2.20.0", "keras": "3.15.1"} == interpreters.read_framework_versions(
         tmp_path
     )
+
+
+PYTHONS = {
+    "environment": ({"pyvenv.cfg": "version = 3.12.1\n", "bin/python": ""}, "3.12.1"),
+    "made-by-uv": ({"pyvenv.cfg": "version_info = 3.11.7\n", "bin/python": ""}, "3.11.7"),
+    "by-name": ({"bin/python3.11": ""}, "3.11"),
+    "by-library": ({"bin/python": "", "lib/python3.13/os.py": ""}, "3.13"),
+    "two-libraries": (
+        {"bin/python": "", "lib/python3.13/os.py": "", "lib/python3.9/os.py": ""},
+        None,
+    ),
+    "shim": ({"bin/python3": "#!/usr/bin/env bash\nexec pyenv exec python3\n"}, None),
+    "nothing": ({}, None),
+}
+
+
+@pytest.mark.parametrize("name", PYTHONS)
+def test_version_is_whole_or_unknown(name: str, tmp_path: Path) -> None:
+    """A version is read whole or not at all, never as just `3`."""
+    files, expected = PYTHONS[name]
+    for file, text in files.items():
+        (tmp_path / file).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / file).write_text(text)
+    program = next((file for file in files if file.startswith("bin/")), "bin/python")
+
+    assert expected == interpreters.read_python_version(tmp_path / program)

@@ -260,7 +260,7 @@ def test_progress_line_is_erased_before_other_output(
         progress=RehearsalProgress(), runs_script=False, events=events, stop=lambda _: None
     )
     monkeypatch.setattr(check_progress, "can_rewrite_line", lambda _: True)
-    monkeypatch.setattr(command, "_asked", lambda *_: fake)
+    monkeypatch.setattr(command, "_make_rehearsal", lambda *_: fake)
     with pytest.raises(Problem):
         command.rehearse.main(["a.py:f"], standalone_mode=False)
     erase = "\r"  # and the code that click leaves out where there is no terminal

@@ -18,7 +18,7 @@ from tpustarter.explain import (
     log_scanner,
     program_mistakes,
 )
-from tpustarter.explain.explanation_text import Explanation
+from tpustarter.explain.explanation import Explanation
 
 JAX = "import jax, jax.numpy as jnp\n"
 PROGRAMS = {

@@ -10,7 +10,7 @@ import pytest
 from tests.support.machines import lay_out
 from tpustarter.explain import explain_output, explanation_text, known_failures
 from tpustarter.explain.explain_output import CommandEnd
-from tpustarter.explain.explanation_text import Explanation
+from tpustarter.explain.explanation import Explanation
 from tpustarter.explain.log_scanner import FailureScanner
 from tpustarter.machine import memory
 

@@ -7,7 +7,7 @@ import io
 import pytest
 
 from tpustarter.explain import explain_output, explanation_text, known_failures, last_error
-from tpustarter.explain.explanation_text import Explanation
+from tpustarter.explain.explanation import Explanation
 from tpustarter.explain.log_scanner import FailureScanner
 
 _CUDA = "xla_bridge:662: registering PJRT plugin cuda from /v/a.so"

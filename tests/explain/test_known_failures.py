@@ -93,7 +93,7 @@ def test_jax_row_cites_jax_sources(row: KnownFailure) -> None:
     """The two sources that are shown are of the framework that failed."""
     told = " ".join((row.what, row.why, *row.fix))
     if "JAX" in told and "orch" not in told:
-        shown = row.sources[: explanation_text.SOURCES]
+        shown = row.sources[: explanation_text.MAX_SOURCES]
 
         assert [] == [source for source in shown if "/pytorch/xla/" in source]
 

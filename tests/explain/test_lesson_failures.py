@@ -17,7 +17,7 @@ from tpustarter.explain import (
     lesson_failures,
     log_scanner,
 )
-from tpustarter.explain.explanation_text import Explanation
+from tpustarter.explain.explanation import Explanation
 
 FAILS = """# Hello
 

@@ -19,7 +19,7 @@ from tpustarter.explain import (
     library_errors,
     program_python,
 )
-from tpustarter.explain.explanation_text import Explanation
+from tpustarter.explain.explanation import Explanation
 from tpustarter.explain.library_errors import find_library_of_file
 from tpustarter.explain.log_scanner import FailureScanner
 from tpustarter.explain.tracebacks import Traceback, TracebackFrame

@@ -117,7 +117,7 @@ def test_end_of_long_log_is_kept() -> None:
     data = b"first\n" + b"x" * 3_000_000 + b"\nlast words\n"
 
     assert scan(data).last.endswith("last words\n")
-    assert len(scan(data).last) <= log_scanner.LAST
+    assert len(scan(data).last) <= log_scanner.TAIL_BYTES
     assert "first\nlast\n" == scan(b"first\nlast\n").last
 
 

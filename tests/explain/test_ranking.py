@@ -14,6 +14,7 @@ from tpustarter.explain import (
     known_failures,
     machine_evidence,
 )
+from tpustarter.explain.explanation import Explanation
 from tpustarter.explain.failure_ranking import FailureMatch
 from tpustarter.explain.log_scanner import FailureScanner
 from tpustarter.explain.machine_evidence import MachineEvidence
@@ -244,7 +245,7 @@ def test_overlapping_quotes_of_a_line_are_shown_once() -> None:
     log = f"x {'far ' * 30}first words {'between ' * 20}last words {'after ' * 60}\n"
     scan = FailureScanner(rows).scan(io.BytesIO(log.encode()))
     matches = tuple(failure_ranking.rank_failures(scan, rows))
-    text = explanation_text.render_explanation(explanation_text.Explanation(matches, 1, "", ""))
+    text = explanation_text.render_explanation(Explanation(matches, 1, "", ""))
 
     assert 2 == len({sign.quote for sign in matches[0].signs})
     assert 1 == text.count("line 1")

@@ -12,7 +12,7 @@ import yaml
 
 from tests.explain import measure
 from tpustarter.explain import explain_output, explanation_text, known_failures
-from tpustarter.explain.explanation_text import Explanation
+from tpustarter.explain.explanation import Explanation
 from tpustarter.explain.failure_ranking import FailureMatch
 from tpustarter.explain.log_scanner import FailureScanner, FailureSign
 
@@ -64,7 +64,7 @@ def test_wording_gets_answer_of_its_kind(
     """Each wording gets a failure first, or a mistake if no failure explains the end."""
     found = explained(scanner, log)
 
-    assert count_words(found) <= explanation_text.WORDS
+    assert count_words(found) <= explanation_text.MAX_WORDS
 
     if "failure" in row:
         assert row["failure"] == found.matches[0].failure.id
@@ -89,7 +89,9 @@ def test_printed_answers_are_short(scanner: FailureScanner) -> None:
         found[path.name] = explained(scanner, path.read_text("utf-8"))
     words = {name: count_words(one) for name, one in found.items()}
 
-    assert {} == {name: count for name, count in words.items() if count > explanation_text.WORDS}
+    assert {} == {
+        name: count for name, count in words.items() if count > explanation_text.MAX_WORDS
+    }
 
 
 _COSTS = re.compile(

@@ -39,7 +39,7 @@ LENGTHS = st.one_of(
     st.integers(log_scanner.WINDOW - 300, log_scanner.WINDOW + 300),
     st.integers(log_reader.LONGEST_LINE - 300, log_reader.LONGEST_LINE + 300),
     st.integers(log_reader.PIECE_BYTES - log_reader.AHEAD - 300, log_reader.PIECE_BYTES + 300),
-    st.integers(log_scanner.LAST - 300, log_scanner.LAST + log_scanner.WINDOW + 300),
+    st.integers(log_scanner.TAIL_BYTES - 300, log_scanner.TAIL_BYTES + log_scanner.WINDOW + 300),
 )
 """Of what stands beside a secret: around each length at which something is cut."""
 

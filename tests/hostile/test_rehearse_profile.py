@@ -26,7 +26,8 @@ from tpustarter.core.problem import ExitCode, Problem
 from tpustarter.machine import host
 from tpustarter.rehearsal.compile import compiler
 from tpustarter.setup.environment import environment_facts, environment_proof, setup_profiles, steps
-from tpustarter.setup.environment.environment_setup import EnvironmentSetup, StepOutput
+from tpustarter.setup.environment.environment_setup import EnvironmentSetup
+from tpustarter.setup.setup_plan import StepOutput
 
 TOOLS = {"uv": True, "compiler": True}
 CHIPS = {"generation": "v6e", "chips": 8}

@@ -31,7 +31,7 @@ def report(tmp_path: Path) -> BugReport:
     root = tmp_path / "root"
     root.mkdir()
     machine = lay_out(root, "v6e", chips=4, env={"USER": "somebody", "TPU_NAME": "a-tpu-of-mine"})
-    made = make_report.make_report(ReportContext(machine, tmp_path, None), asks=False)
+    made = make_report.make_report(ReportContext(machine, tmp_path, None), query_frameworks=False)
     made.names.make_pseudonym("host", "a-tpu-of-mine")
     return made
 
@@ -93,7 +93,7 @@ def test_pseudonym_key_stays_private_and_local(report: BugReport, tmp_path: Path
 
     assert 0o600 == stat.S_IMODE(kept.stat().st_mode)
     assert "a-tpu-of-mine" in kept.read_text()
-    assert check_runs.read_remembered_names() == report.names.list_pseudonyms()
+    assert check_runs.read_saved_pseudonyms() == report.names.list_pseudonyms()
     with tarfile.open(packed) as tar:
         assert not [one for one in tar.getnames() if "names" in one]
 

@@ -90,8 +90,8 @@ def leaking(context: ReportContext, size: int) -> dict[tuple[str, ...], dict[str
     """Return the leaks of each set of `size` collectors, by their names."""
     found = {}
     for subset in combinations(NAMES, size):
-        context.found = SharedFacts()
-        if leaked := leaks(make_report.make_report(context, asks=False, only=subset)):
+        context.shared = SharedFacts()
+        if leaked := leaks(make_report.make_report(context, query_frameworks=False, only=subset)):
             found[subset] = leaked
     return found
 
@@ -123,6 +123,6 @@ def test_search_finds_canaries_without_cleaning(
 
     monkeypatch.setattr(Cleaner, "clean_text", lambda _, text, lines=0: text)  # noqa: ARG005
     monkeypatch.setattr(Cleaner, "require_clean", lambda _, text: text)
-    found = leaks(make_report.make_report(context, asks=False))
+    found = leaks(make_report.make_report(context, query_frameworks=False))
 
     assert {"report.md", "report.json", "unpacked", "shown"} <= set(found)

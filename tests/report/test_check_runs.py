@@ -31,7 +31,9 @@ def context(tmp_path: Path) -> ReportContext:
 
 def sections(context: ReportContext) -> dict[str, Any]:
     """Return the sections of a report by name."""
-    made = make_report.make_report(context, asks=False, only=("last_run", "checks", "changes"))
+    made = make_report.make_report(
+        context, query_frameworks=False, only=("last_run", "checks", "changes")
+    )
     return {one["name"]: one for one in made.document["sections"]}
 
 
@@ -141,6 +143,6 @@ def test_newer_run_of_named_checks_is_reported(context: ReportContext) -> None:
 
 def test_pseudonyms_of_earlier_reports_are_kept() -> None:
     """The pseudonyms of earlier reports are kept, so reports can be compared."""
-    check_runs.remember_names({"host": {"a": 1}})
+    check_runs.save_pseudonyms({"host": {"a": 1}})
 
-    assert {"host": {"a": 1}} == check_runs.read_remembered_names()
+    assert {"host": {"a": 1}} == check_runs.read_saved_pseudonyms()

@@ -153,7 +153,7 @@ def test_missing_collect_env_of_torch_is_reported(tmp_path: Path) -> None:
     context = context_of(
         tmp_path, Interpreter(python, "--python", read_framework_versions(tmp_path / "v"))
     )
-    context.found.packages = {"torch": "2.9.0", "torch_xla": "2.9.0"}
+    context.shared.packages = {"torch": "2.9.0", "torch_xla": "2.9.0"}
     section = asked(context, "torch")
 
     assert ["torch", "torch_xla"] == frameworks.list_frameworks(context)

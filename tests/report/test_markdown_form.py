@@ -14,7 +14,7 @@ from tests.support.stubs import make_python
 from tpustarter.checking.plan.interpreters import Interpreter, read_framework_versions
 from tpustarter.core.problem import Problem
 from tpustarter.report import make_report, triage
-from tpustarter.report.clean.allowed_fields import NOT_TOLD
+from tpustarter.report.clean.allowed_fields import WITHHELD
 from tpustarter.report.collect.collector import ReportContext
 from tpustarter.report.forms import issue_trackers, markdown_form, open_questions, report_summary
 from tpustarter.report.forms.report_view import ReportView
@@ -78,7 +78,7 @@ def document(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     log = folder / "train.log"
     log.write_text(f"step 1\n{HELD}")
     return make_report.make_report(
-        ReportContext(machine, folder, python, log), asks=False, reproduces=None
+        ReportContext(machine, folder, python, log), query_frameworks=False, reproducer_ids=None
     ).document
 
 
@@ -340,8 +340,8 @@ def test_first_answers_for_maintainers_are_not_folded(document: dict[str, Any]) 
 
 def test_hidden_list_is_shown_whole(document: dict[str, Any]) -> None:
     """A list that could not be cleaned is one text."""
-    one = known_facts(document, jax={"metrics": {"ici_link_health": NOT_TOLD}})
-    one["first"]["known"][0]["sources"] = NOT_TOLD
+    one = known_facts(document, jax={"metrics": {"ici_link_health": WITHHELD}})
+    one["first"]["known"][0]["sources"] = WITHHELD
     shown = " ".join(markdown_form.render_markdown(one).split())
 
     assert "link health: (not told)" in shown
@@ -419,6 +419,14 @@ def test_default_tracker_is_that_of_installed_framework() -> None:
     assert "cloud-tpu" == triage.triage_facts(told({**torch, **failing}), [], None).tracker
     assert "jax" == triage.triage_facts(told({**torch, **failing}), [], "jax").tracker
     assert [] == triage.triage_facts(told(torch), [], None).stale
+
+
+def test_equally_sure_failures_keep_their_order() -> None:
+    """Of four that are equally sure the first three stay, and the root cause stays first."""
+    rows = [{"id": name, "confidence": "likely"} for name in "abcda"]
+    known = triage.triage_facts(told({"known": {"matches": rows}}), [], None).known
+
+    assert ["a", "b", "c"] == [one.id for one in known]
 
 
 def test_likely_cause_of_hang_needs_evidence() -> None:

@@ -400,7 +400,9 @@ def test_report_has_files_and_their_outcome_first(tmp_path: Path) -> None:
     root.mkdir()
     interpreter = Interpreter(python, "--python", read_framework_versions(tmp_path / "venv"))
     context = ReportContext(lay_out(root, None), tmp_path, interpreter)
-    report = make_report.make_report(context, asks=True, only=("reproducers", "python", "known"))
+    report = make_report.make_report(
+        context, query_frameworks=True, only=("reproducers", "python", "known")
+    )
     packed = bundle.write_bundle(report, tmp_path / "out")
     with tarfile.open(packed) as tar:
         opened = {one.name.partition("/")[2]: tar.extractfile(one) for one in tar}
@@ -471,7 +473,7 @@ def test_spoilt_reproducer_in_bundle_is_left_out(
     root.mkdir()
     python = make_python(tmp_path / "venv", jax="0.12.0.1")
     context = ReportContext(lay_out(root, None), tmp_path, Interpreter(python, "--python"))
-    report = make_report.make_report(context, asks=False, only=("reproducers",))
+    report = make_report.make_report(context, query_frameworks=False, only=("reproducers",))
     opened = opened_report.open_report(bundle.write_bundle(report, tmp_path / "out"))
     section = next(one for one in opened["sections"] if one["name"] == "reproducers")
 

@@ -13,7 +13,7 @@ from textual.widgets import Input
 
 from tests.support.tutor import named_keys, on_screen, press, run, settle, tutor
 from tpustarter.tui.app.palette import ActionList
-from tpustarter.tui.kit.key_line import FEW, KeyBar
+from tpustarter.tui.kit.key_line import MAX_KEYS, KeyBar
 
 
 @pytest.mark.parametrize(("size", "corner"), [((120, 40), "╭─ "), ((80, 24), "─ ")])
@@ -90,7 +90,7 @@ def test_screen_of_80_columns_names_few_keys(tmp_path: Path) -> None:
                 assert 1 == line.content_size.height, keys
                 named = named_keys(pilot.app)
                 # Home has no way back, and one key more for the lessons.
-                assert len(named) <= (FEW if keys else FEW + 2), keys
+                assert len(named) <= (MAX_KEYS if keys else MAX_KEYS + 2), keys
                 assert "? help" in named, keys
                 assert {"q quit", "Esc back"} & {*named}, keys
                 await press(pilot, *["escape"] * len(keys))

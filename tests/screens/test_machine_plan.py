@@ -17,7 +17,7 @@ from tests.support.tutor import named_keys, on_screen, press, run, settle, tutor
 from tpustarter.machine import host
 from tpustarter.setup.environment.setup_profiles import MACHINE
 from tpustarter.tui.kit.confirm_commands import ConfirmCommands
-from tpustarter.tui.kit.key_line import FEW
+from tpustarter.tui.kit.key_line import MAX_KEYS
 from tpustarter.tui.kit.page import DialogFrame
 from tpustarter.tui.kit.row_list import RowList
 from tpustarter.tui.setup.list_screen import ListedSetup
@@ -357,7 +357,7 @@ def test_every_screen_fits(
             look("plan")
             if size[0] == 80:
                 named = named_keys(page)
-                assert len(named) <= FEW
+                assert len(named) <= MAX_KEYS
                 assert {"v fill in", "Esc back", "? help"} <= {*named}
             await press(pilot, "v", *"MY")
             look("values")

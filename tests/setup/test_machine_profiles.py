@@ -59,7 +59,7 @@ def test_step_states_match_machine(
 ) -> None:
     """A step's state matches the machine, and a step that can't be done here has a note."""
     told = {"bucket": "my-data"} if profile == "gcs" else {}
-    setup = MachineSetup(profile, machine=machine(tmp_path, files), told=told)
+    setup = MachineSetup(profile, machine=machine(tmp_path, files), values=told)
     (found,) = [one for one in setup.steps if one.id == step]
 
     assert expected == found.state
@@ -187,7 +187,7 @@ def test_machine_without_fuse_explains_container_flag(tmp_path: Path) -> None:
 def test_invalid_bucket_name_is_refused(bucket: str, tmp_path: Path) -> None:
     """A bucket name with other characters is refused: it becomes part of a line of /etc/fstab."""
     with pytest.raises(Problem, match="expected the name of your bucket, without gs://"):
-        MachineSetup("gcs", machine=machine(tmp_path), told={"bucket": bucket})
+        MachineSetup("gcs", machine=machine(tmp_path), values={"bucket": bucket})
 
 
 @pytest.mark.parametrize("options", ["nofail", "implicit_dirs,nofail", "a b", "a,,b", "a=$(id)"])
@@ -195,13 +195,13 @@ def test_option_that_breaks_mount_is_refused(options: str, tmp_path: Path) -> No
     """An option that would break the mount is refused before it gets into /etc/fstab."""
     told = {"bucket": "my-data", "options": options}
     with pytest.raises(Problem, match="options of Cloud Storage FUSE, parted by commas"):
-        MachineSetup("gcs", machine=machine(tmp_path), told=told)
+        MachineSetup("gcs", machine=machine(tmp_path), values=told)
 
 
 def test_bucket_line_has_only_options_fuse_accepts(tmp_path: Path) -> None:
     """`nofail` goes through mount(8) and gcsfuse to fusermount, which ends with it."""
     told = {"bucket": "my-data", "options": "implicit_dirs,cache_dir=/var/cache/gcsfuse"}
-    setup = MachineSetup("gcs", machine=machine(tmp_path), told=told)
+    setup = MachineSetup("gcs", machine=machine(tmp_path), values=told)
     line = next(one for one in setup.steps if one.id == "boot").writes[1]
     source, folder, kind, options, *_ = line.split()
 

@@ -13,10 +13,10 @@ from tests.support.damage import DAMAGES, damage
 from tests.support.machine_setups import STATUS, declare, home_file, machine, run, with_apt
 from tpustarter.core import state
 from tpustarter.core.problem import ExitCode, Problem
-from tpustarter.setup.environment.environment_setup import StepEnded, StepStarted
 from tpustarter.setup.machine import change_record, machine_setup, marked_lines
 from tpustarter.setup.machine.machine_settings import HUGE_PAGES, LOGS, TCMALLOC
 from tpustarter.setup.machine.machine_setup import MachineSetup
+from tpustarter.setup.setup_plan import StepEnded, StepStarted
 
 IDS = ["huge-pages", "after-restart", "locked-memory", "logs", "tcmalloc"]
 TMPFILES, LIMITS = "/etc/tmpfiles.d/tpustarter.conf", "/etc/security/limits.d/tpustarter.conf"
@@ -336,7 +336,7 @@ def test_invalid_value_is_refused(told: dict[str, str], said: str, tmp_path: Pat
     """Before anything is planned with it."""
     lessons = declare(tmp_path, MOUNT, values=VALUES)
     with pytest.raises(Problem) as raised:
-        MachineSetup("tuning", machine=machine(tmp_path), lessons=lessons, told=told)
+        MachineSetup("tuning", machine=machine(tmp_path), lessons=lessons, values=told)
 
     assert said in raised.value.full_text
     assert ExitCode.USAGE == raised.value.code
@@ -347,16 +347,16 @@ def test_values_are_remembered_until_undo(tmp_path: Path) -> None:
     here = machine(tmp_path)
     lessons = declare(tmp_path, MOUNT, values=VALUES)
     path = home_file(here, ".mounts")
-    run(MachineSetup("tuning", machine=here, lessons=lessons, told={"bucket": "data"}))
+    run(MachineSetup("tuning", machine=here, lessons=lessons, values={"bucket": "data"}))
 
     assert "data 700 {other}" in path.read_text()
     again = MachineSetup("tuning", machine=here, lessons=lessons)
     assert ([], ["done"]) == (again.missing_values, [step.state for step in again.steps])
     with pytest.raises(Problem, match="was run with bucket `data`"):
-        MachineSetup("tuning", machine=here, lessons=lessons, told={"bucket": "other"})
+        MachineSetup("tuning", machine=here, lessons=lessons, values={"bucket": "other"})
     run(again, undo=True)
     assert not path.exists()
-    other = MachineSetup("tuning", machine=here, lessons=lessons, told={"bucket": "other"})
+    other = MachineSetup("tuning", machine=here, lessons=lessons, values={"bucket": "other"})
     assert {"mount": "done"} == run(other)
 
 
@@ -374,7 +374,7 @@ def test_value_never_becomes_part_of_script(tmp_path: Path) -> None:
         "command": ["sh", "-c", 'test "$1" = "\'; false"', "sh", "{name}"],
     }
     lessons = declare(tmp_path, proof, values=values)
-    setup = MachineSetup("tuning", machine=here, lessons=lessons, told={"name": "'; false"})
+    setup = MachineSetup("tuning", machine=here, lessons=lessons, values={"name": "'; false"})
 
     assert {"a": "done"} == run(setup), setup.steps
 

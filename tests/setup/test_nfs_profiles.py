@@ -57,7 +57,7 @@ ETAB = "/srv/share\t10.128.0.0/20(rw,sync)\n"
 def test_a_folder_is_never_shared_with_the_world(clients: str, tmp_path: Path) -> None:
     """A folder is shared only with a private subnet, in valid form."""
     with pytest.raises(Problem, match=re.escape(f"clients is `{clients}`, expected a private")):
-        MachineSetup("nfs-server", machine=machine(tmp_path), told={"clients": clients})
+        MachineSetup("nfs-server", machine=machine(tmp_path), values={"clients": clients})
 
 
 def test_missing_subnet_shares_nothing(tmp_path: Path) -> None:
@@ -71,7 +71,7 @@ def test_missing_subnet_shares_nothing(tmp_path: Path) -> None:
 @pytest.mark.parametrize("clients", ["10.128.0.0/20", "172.16.0.0/12", "192.168.7.0/24"])
 def test_the_line_lets_one_private_subnet_in(clients: str, tmp_path: Path) -> None:
     """The line lets one private subnet in, with a client's root mapped to nobody."""
-    setup = MachineSetup("nfs-server", machine=machine(tmp_path), told={"clients": clients})
+    setup = MachineSetup("nfs-server", machine=machine(tmp_path), values={"clients": clients})
     (step,) = [one for one in setup.steps if one.id == "export"]
 
     assert "/etc/exports" == step.file
@@ -82,7 +82,7 @@ def test_the_line_lets_one_private_subnet_in(clients: str, tmp_path: Path) -> No
 def test_a_server_outside_of_the_network_is_refused(server: str, tmp_path: Path) -> None:
     """An NFS server outside of the private network is refused, because NFS isn't encrypted."""
     with pytest.raises(Problem, match="expected a private address"):
-        MachineSetup("nfs-client", machine=machine(tmp_path), told={"server": server})
+        MachineSetup("nfs-client", machine=machine(tmp_path), values={"server": server})
 
 
 @pytest.mark.parametrize("path", ["/", "/etc", "/srv", "/srv/../etc", "/srv/a b", "srv/share"])
@@ -92,7 +92,7 @@ def test_only_folder_below_third_level_is_shared(
 ) -> None:
     """A folder of the system is neither."""
     with pytest.raises(Problem, match=f"{name} is `{re.escape(path)}`, expected"):
-        MachineSetup(profile, machine=machine(tmp_path), told={name: path})
+        MachineSetup(profile, machine=machine(tmp_path), values={name: path})
 
 
 @pytest.mark.parametrize(
@@ -129,7 +129,7 @@ def test_obstacles_are_found_without_changing_machine(
 def test_step_after_impossible_step_is_impossible(tmp_path: Path) -> None:
     """A step after an impossible step is impossible, so the plan doesn't offer it."""
     here = machine(tmp_path, KERNEL)
-    setup = MachineSetup("nfs-client", machine=here, told={"server": "10.0.0.2"}, root=True)
+    setup = MachineSetup("nfs-client", machine=here, values={"server": "10.0.0.2"}, root=True)
 
     assert {"blocked"} == {step.state for step in setup.steps}
     assert "6.8.0-gcp" in setup.steps[0].note

@@ -26,12 +26,8 @@ from tpustarter.core.problem import ExitCode, Problem
 from tpustarter.running import supervised_command
 from tpustarter.setup.environment import environment_facts
 from tpustarter.setup.environment import made_environment as folders
-from tpustarter.setup.environment.environment_setup import (
-    EnvironmentSetup,
-    StepEnded,
-    StepOutput,
-    StepStarted,
-)
+from tpustarter.setup.environment.environment_setup import EnvironmentSetup
+from tpustarter.setup.setup_plan import StepEnded, StepOutput, StepStarted
 from tpustarter.text import terminal
 
 CHECKS = TESTS / "samples" / "machine_checks"

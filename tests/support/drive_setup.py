@@ -48,15 +48,21 @@ if __name__ == "__main__":
     if kill != "-":
         kill_at(kill.split(":")[0], int(kill.split(":")[1]))
     command = importlib.import_module("tpustarter.cli.setup")
-    of_machine = functools.partial(EnvironmentSetup, machine=machine, checks=CHECKS, own=[])
 
-    class LaidOut(MachineSetup):
+    class LaidOutEnvironment(EnvironmentSetup):
+        """The set-up of an environment on the laid-out machine."""
+
+        __init__ = functools.partialmethod(
+            EnvironmentSetup.__init__, machine=machine, checks=CHECKS, own=[]
+        )
+
+    class LaidOutMachine(MachineSetup):
         """The set-up of the laid-out machine."""
 
         __init__ = functools.partialmethod(MachineSetup.__init__, machine=machine)
 
     patch = pytest.MonkeyPatch()  # it raises if there is no such name to replace
-    patch.setattr(command, "EnvironmentSetup", of_machine)
-    patch.setattr(command, "MachineSetup", LaidOut)
+    patch.setattr(command, "EnvironmentSetup", LaidOutEnvironment)
+    patch.setattr(command, "MachineSetup", LaidOutMachine)
     sys.argv = ["tpustarter", "setup", *arguments]
     __main__.main()

@@ -11,9 +11,9 @@ import yaml
 
 from tests.support.machines import lay_out
 from tpustarter.machine import host
-from tpustarter.setup.environment.environment_setup import StepEnded
 from tpustarter.setup.machine.machine_settings import HUGE_PAGES
 from tpustarter.setup.machine.machine_setup import MachineSetup
+from tpustarter.setup.setup_plan import StepEnded
 
 STATUS = "/var/lib/dpkg/status"
 """The file in which dpkg lists the packages."""

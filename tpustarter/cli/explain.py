@@ -25,7 +25,7 @@ from tpustarter.text.terminal import choose_paint, cut_text, escape_text, format
 
 if TYPE_CHECKING:
     from tpustarter.explain.explain_output import CommandEnd
-    from tpustarter.explain.explanation_text import Explanation
+    from tpustarter.explain.explanation import Explanation
     from tpustarter.explain.log_scanner import FailureScanner, LogScan
     from tpustarter.explain.worker_logs import JobExplanation
 
@@ -68,12 +68,7 @@ def explain(files: tuple[str, ...], *, no_look: bool, fix: bool, as_json: bool) 
     same for one log in which kubectl, torchrun, Ray, vLLM, mpirun or srun has marked the lines of
     each worker.
     """
-    from tpustarter.explain import (
-        explanation_document,
-        explanation_text,
-        known_failures,
-        log_scanner,
-    )
+    from tpustarter.explain import explanation, explanation_document, known_failures, log_scanner
 
     if fix and (as_json or no_look or not (sys.stdin.isatty() and sys.stderr.isatty())):
         raise click.UsageError(
@@ -93,8 +88,8 @@ def explain(files: tuple[str, ...], *, no_look: bool, fix: bool, as_json: bool) 
             print_result(Redactor(os.environ).redact_value(_document(found)))
         else:
             echo_lines(remove_secrets(_text(found)))
-    if fix and isinstance(found, explanation_text.Explanation):
-        _mend(found)
+    if fix and isinstance(found, explanation.Explanation):
+        _offer_fixes(found)
     sys.exit(found.code)
 
 
@@ -141,7 +136,7 @@ def _scan(scanner: FailureScanner, file: str | None) -> tuple[LogScan, JobExplan
     from tpustarter.explain import log_prefixes, log_reader, worker_logs
 
     one, splitter = scanner.start_scan(), log_prefixes.WorkerLogSplitter(scanner)
-    with _opened(file) as stream:
+    with _open_log(file) as stream:
         try:
             for chunk in log_reader.read_chunks(stream):
                 one.feed(chunk)
@@ -153,7 +148,7 @@ def _scan(scanner: FailureScanner, file: str | None) -> tuple[LogScan, JobExplan
     return one.finish(), job if job and job.first else None
 
 
-def _mend(found: Explanation) -> None:
+def _offer_fixes(found: Explanation) -> None:
     from tpustarter.explain import fixes
     from tpustarter.machine import host
 
@@ -209,7 +204,7 @@ def remove_secrets(text: str) -> str:
     return Redactor(os.environ).redact_text(text)
 
 
-def _opened(file: str | None) -> IO[bytes]:
+def _open_log(file: str | None) -> IO[bytes]:
     if file in (None, "-"):
         if sys.stdin.isatty():
             lines = "\n".join(wrap(_PASTE))

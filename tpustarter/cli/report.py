@@ -115,11 +115,12 @@ def report(**typed: Any) -> None:  # with the options' types
     from tpustarter.report.forms import issue_trackers
 
     with print_errors_as_json(SCHEMA, wanted=options.as_json):
-        wanted = issue_trackers.find_tracker(options.tracker).id if options.tracker else None
-        context = _context(options)
-        reproduces = _reproduced(options)
+        tracker = issue_trackers.find_tracker(options.tracker).id if options.tracker else None
         made = make_report.make_report(
-            context, wanted=wanted, asks=not options.no_ask, reproduces=reproduces
+            _make_context(options),
+            tracker=tracker,
+            query_frameworks=not options.no_ask,
+            reproducer_ids=_check_reproducer_ids(options),
         )
         if options.as_json:
             print_result(made.document)
@@ -174,7 +175,7 @@ def _refuse_what_makes_a_report(context: click.Context) -> None:
         )
 
 
-def _reproduced(options: _ReportOptions) -> tuple[str, ...] | None:
+def _check_reproducer_ids(options: _ReportOptions) -> tuple[str, ...] | None:
     """Return the ids to reproduce, or None for no reproducers; raises Problem for an unknown id."""
     from tpustarter.report.collect import reproducible_failures
 
@@ -183,7 +184,7 @@ def _reproduced(options: _ReportOptions) -> tuple[str, ...] | None:
     return None if options.no_reproduce else options.reproduces
 
 
-def _context(options: _ReportOptions) -> ReportContext:
+def _make_context(options: _ReportOptions) -> ReportContext:
     """Return the report's sources; raises Problem if a named file or Python is missing."""
     from tpustarter.checking.plan import interpreters
     from tpustarter.machine import host
@@ -198,13 +199,13 @@ def _context(options: _ReportOptions) -> ReportContext:
             raise
         chosen = None  # the machine can be reported without a Python
     log = locations.expand_path(options.log) if options.log else None
-    context = ReportContext(machine, Path.cwd(), chosen, log, options.wait, _say)
+    context = ReportContext(machine, Path.cwd(), chosen, log, options.wait, _print_progress)
     if log and not log.is_fifo():  # opening and closing a pipe would end its writer
         reported_failures.open_log(context).close()
     return context
 
 
-def _say(text: str) -> None:
+def _print_progress(text: str) -> None:
     click.echo(f"{text} ...", err=True)
 
 

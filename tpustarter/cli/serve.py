@@ -146,11 +146,11 @@ def _say_where(what: str, url: str, port: int, devices: str = "") -> None:
     from tpustarter.machine.machine import Machine
     from tpustarter.serving.tunnel import list_tunnels
 
-    click.echo(_where(what, url, list_tunnels(port, Machine()), devices))
+    click.echo(_format_address(what, url, list_tunnels(port, Machine()), devices))
     sys.stdout.flush()
 
 
-def _where(what: str, url: str, ways: list[TunnelCommand], devices: str = "") -> str:
+def _format_address(what: str, url: str, ways: list[TunnelCommand], devices: str = "") -> str:
     lines = [f"{NAMES[what]} is at {url}", ""]
     if ways:
         lines.append(

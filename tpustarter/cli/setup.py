@@ -18,18 +18,12 @@ from tpustarter.cli.echo import echo_lines
 from tpustarter.cli.parameters import StrictCommand
 from tpustarter.core import locations
 from tpustarter.core.problem import ExitCode, Problem
-from tpustarter.setup.environment.environment_setup import (
-    SCHEMA,
-    EnvironmentSetup,
-    Event,
-    StepEnded,
-    StepOutput,
-    StepStarted,
-)
+from tpustarter.setup.environment.environment_setup import EnvironmentSetup
 from tpustarter.setup.environment.setup_profiles import MACHINE, PROFILES
 from tpustarter.setup.environment.steps import SetupStep
 from tpustarter.setup.machine.machine_setup import MachineSetup
 from tpustarter.setup.machine.step_values import parse_set_options
+from tpustarter.setup.setup_plan import SCHEMA, Event, SetupPlan, StepEnded, StepOutput, StepStarted
 from tpustarter.text import phrases
 from tpustarter.text.terminal import choose_paint, escape_text, wrap
 
@@ -76,7 +70,7 @@ only with --root.
 )
 @click.option(
     "--set",
-    "told",
+    "values",
     multiple=True,
     metavar="NAME=VALUE",
     help="What the plan is to be filled with, such as bucket=my-bucket. Repeatable.",
@@ -96,16 +90,16 @@ def setup(
     dry_run: bool,
     undo: bool,
     folder: Path | None,
-    told: tuple[str, ...],
+    values: tuple[str, ...],
     only: tuple[str, ...],
     root: bool,
     as_json: bool,
 ) -> None:
     """Show a plan, carry it out, or undo its changes."""
     with print_errors_as_json(SCHEMA, wanted=as_json):
-        plan = _plan(profile.lower(), folder, told, only, root=root)
-        command = _typed(plan, folder, told, only)
-        for text in _texts(plan, command, undo=undo, runs=yes and not dry_run):
+        plan = _plan(profile.lower(), folder, values, only, root=root)
+        command = _format_command(plan, folder, values, only)
+        for text in _list_texts(plan, command, undo=undo, runs=yes and not dry_run):
             if text and not as_json:
                 echo_lines(text)
         if as_json:
@@ -116,7 +110,7 @@ def setup(
     sys.exit(plan.exit_code)
 
 
-def _texts(plan: EnvironmentSetup, command: str, *, undo: bool, runs: bool) -> Iterator[str]:
+def _list_texts(plan: SetupPlan, command: str, *, undo: bool, runs: bool) -> Iterator[str]:
     """Yield the texts to print: a run's as it proceeds, a plan's all at once."""
     if runs:
         yield from _run(plan, command, undo=undo)
@@ -125,10 +119,10 @@ def _texts(plan: EnvironmentSetup, command: str, *, undo: bool, runs: bool) -> I
 
 
 def _plan(
-    name: str, folder: Path | None, told: tuple[str, ...], only: tuple[str, ...], *, root: bool
-) -> EnvironmentSetup:
+    name: str, folder: Path | None, values: tuple[str, ...], only: tuple[str, ...], *, root: bool
+) -> SetupPlan:
     """Return the plan; raises Problem for options that it would ignore."""
-    given = {"--folder": folder} if name in MACHINE else {"--set": told, "--only": only}
+    given = {"--folder": folder} if name in MACHINE else {"--set": values, "--only": only}
     if unheeded := [option for option, value in given.items() if value]:
         raise Problem(
             f"`tpustarter setup {name}` does not take `{unheeded[0]}`",
@@ -136,7 +130,7 @@ def _plan(
             code=ExitCode.USAGE,
         )
     if name in MACHINE:
-        return MachineSetup(name, root=root, told=parse_set_options(told), only=only)
+        return MachineSetup(name, root=root, values=parse_set_options(values), only=only)
     if folder:
         folder = locations.expand_path(folder)
         if folder.exists() and not folder.is_dir():
@@ -148,22 +142,22 @@ def _plan(
     return EnvironmentSetup(name, folder=folder)
 
 
-def _typed(
-    plan: EnvironmentSetup, folder: Path | None, told: tuple[str, ...], only: tuple[str, ...]
+def _format_command(
+    plan: SetupPlan, folder: Path | None, values: tuple[str, ...], only: tuple[str, ...]
 ) -> str:
     words = [f"--folder {plan.format_command((str(plan.folder),))}"] if folder else []
-    words += [f"--set {plan.format_command((word,))}" for word in told]
+    words += [f"--set {plan.format_command((word,))}" for word in values]
     words += [f"--only {plan.format_command((word,))}" for word in only]
     return " ".join(["tpustarter", "setup", plan.profile.name, *words])
 
 
-def _describe_plan(plan: EnvironmentSetup, command: str) -> Iterator[str]:
+def _describe_plan(plan: SetupPlan, command: str) -> Iterator[str]:
     packages = " with ".join(plan.profile.packages)
     goal = f"to install {packages} in {plan.shorten_path(plan.folder)}"
     if isinstance(plan, MachineSetup):
         goal = "to change this machine" + ", some of it as root" * plan.needs_root()
     yield from wrap(f"This is the plan {goal}. Nothing was run.")
-    if plan.kernel_note and not isinstance(plan, MachineSetup):
+    if isinstance(plan, EnvironmentSetup) and plan.kernel_note:
         yield ""
         yield from wrap(escape_text(plan.kernel_note))
     for step in plan.steps:
@@ -186,33 +180,33 @@ def _describe_machine(plan: MachineSetup, command: str) -> Iterator[str]:
     for one in plan.missing_values:
         yield from wrap(escape_text(f"{one.placeholder} is {one.meaning}."))
     if is_left and plan.missing_values:
-        told = "".join(f" --set {one.name}={one.placeholder}" for one in plan.missing_values)
-        yield f"To see the plan with yours: {command}{told}"
+        values = "".join(f" --set {one.name}={one.placeholder}" for one in plan.missing_values)
+        yield f"To see the plan with yours: {command}{values}"
     elif is_left:
         extra = " --root" * plan.needs_root()
         yield f"To run what is left{', some of it as root' * bool(extra)}: {command} --yes{extra}"
     elif blocked and not any(step.state == "done" for step in plan.steps):
         yield f"Nothing of it can be done on this machine; `{blocked[0].id}` says why."
-        yield _read(plan)
+        yield _mention_lesson(plan)
     else:
         what = "What you asked for is" if plan.only else "Everything that can be done here is"
         cannot = f"; {len(blocked)} cannot" * bool(blocked)
         yield f"{what} done{cannot}."
-        yield from _others(plan)
+        yield from _mention_other_steps(plan)
         if not plan.only:
-            yield _read(plan)
+            yield _mention_lesson(plan)
 
 
-def _read(plan: MachineSetup) -> str:
+def _mention_lesson(plan: MachineSetup) -> str:
     return f"To read what it is for: tpustarter learn {plan.lesson.id}"
 
 
-def _others(plan: MachineSetup) -> Iterator[str]:
+def _mention_other_steps(plan: MachineSetup) -> Iterator[str]:
     if plan.only:
         yield f"To see the other steps: tpustarter setup {plan.profile.name}"
 
 
-def _describe_step(step: SetupStep, plan: EnvironmentSetup) -> Iterator[str]:
+def _describe_step(step: SetupStep, plan: SetupPlan) -> Iterator[str]:
     yield from _format_row(step, escape_text(step.title), plan)
     yield from _format_note(step)
     if step.state == "done":
@@ -225,7 +219,7 @@ def _describe_step(step: SetupStep, plan: EnvironmentSetup) -> Iterator[str]:
     yield from _describe_command(step, plan)
 
 
-def _describe_command(step: SetupStep, plan: EnvironmentSetup) -> Iterator[str]:
+def _describe_command(step: SetupStep, plan: SetupPlan) -> Iterator[str]:
     if step.file:
         yield f"{_INDENT}file     {escape_text(plan.shorten_path(Path(step.file)))}"
         yield from (f"{_INDENT}| {escape_text(line)}" for line in step.writes)
@@ -233,7 +227,7 @@ def _describe_command(step: SetupStep, plan: EnvironmentSetup) -> Iterator[str]:
         yield f"{_INDENT}$ {escape_text(plan.format_command(step.command))}"
 
 
-def _describe_undo(plan: EnvironmentSetup, command: str) -> Iterator[str]:
+def _describe_undo(plan: SetupPlan, command: str) -> Iterator[str]:
     removed = plan.removed_by_undo()
     is_machine = isinstance(plan, MachineSetup)
     what = "taken back" if is_machine else "removed"
@@ -253,7 +247,7 @@ def _describe_undo(plan: EnvironmentSetup, command: str) -> Iterator[str]:
         yield f"To remove it: {command} --undo --yes"
 
 
-def _run(plan: EnvironmentSetup, command: str, *, undo: bool) -> Iterator[str]:
+def _run(plan: SetupPlan, command: str, *, undo: bool) -> Iterator[str]:
     """Run the plan, or undo it, and yield the text for each event as it happens."""
     events = plan.undo() if undo else plan.run()
     with stop_at_signals(lambda _: plan.stop()):
@@ -266,11 +260,11 @@ def _run(plan: EnvironmentSetup, command: str, *, undo: bool) -> Iterator[str]:
         done = "What you asked for is done" if plan.only else "Everything is done"
         done += " on this machine. The rest is for you to do" * bool(yours)
         yield f"\n{'It is as it was before' if undo else done}."
-        yield from _others(plan)
+        yield from _mention_other_steps(plan)
         if undo:
             yield f"To set it up again: {command} --yes{' --root' * plan.needs_root()}"
         elif not (plan.only or yours):
-            yield _read(plan)
+            yield _mention_lesson(plan)
         for step in yours:
             yield "\n" + "\n".join(_describe_step(step, plan))
         return
@@ -286,7 +280,7 @@ def _run(plan: EnvironmentSetup, command: str, *, undo: bool) -> Iterator[str]:
         yield f"To use it in this shell: {plan.format_command(('source', activate))}"
 
 
-def _describe_event(event: Event, plan: EnvironmentSetup) -> Iterator[str]:
+def _describe_event(event: Event, plan: SetupPlan) -> Iterator[str]:
     if isinstance(event, StepOutput):
         yield from wrap(escape_text(event.text)[:400], f"{_INDENT}| ", f"{_INDENT}|   ")
     elif isinstance(event, StepStarted):
@@ -296,7 +290,7 @@ def _describe_event(event: Event, plan: EnvironmentSetup) -> Iterator[str]:
         yield from _describe_end(event, plan)
 
 
-def _describe_end(event: StepEnded, plan: EnvironmentSetup) -> Iterator[str]:
+def _describe_end(event: StepEnded, plan: SetupPlan) -> Iterator[str]:
     """Yield a step's result; a failed step's last log lines were printed before."""
     step = event.step
     seconds = f"{event.seconds:.1f} s" if event.seconds >= 0.05 else ""
@@ -307,7 +301,7 @@ def _describe_end(event: StepEnded, plan: EnvironmentSetup) -> Iterator[str]:
         yield f"{_INDENT}why  {format_explain_command([event.log])}"
 
 
-def _format_row(step: SetupStep, text: str, plan: EnvironmentSetup) -> Iterator[str]:
+def _format_row(step: SetupStep, text: str, plan: SetupPlan) -> Iterator[str]:
     status = f"{_WORDS.get(step.state, step.state):<8}"
     name = f"{step.id:<{max(12, *(len(one.id) for one in plan.steps))}} "
     indent = " " * len(status + name)
@@ -325,7 +319,7 @@ def _format_note(step: SetupStep) -> Iterator[str]:
             yield from wrap(escape_text(line), _INDENT, _INDENT)
 
 
-def _explain_exit(plan: EnvironmentSetup, command: str) -> str:
+def _explain_exit(plan: SetupPlan, command: str) -> str:
     unfinished = [step for step in plan.steps if step.state not in ("done", "undone", "manual")]
     if not unfinished:
         return f"stopped before all of it was taken back. Next: `{command} --yes --root`"

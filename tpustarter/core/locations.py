@@ -257,7 +257,7 @@ def write_user_file(path: Path, text: str) -> None:
     data = text.encode()
     with convert_output_errors(path):
         is_file = _is_file_or_absent(path)
-        if not (is_file and _renamed(path, data)):
+        if not (is_file and _replace_by_rename(path, data)):
             _write_there(path, data)
 
 
@@ -314,7 +314,7 @@ def move_aside(path: Path, name: str, *, why: str = "") -> Path:
     Raises:
         OSError: It cannot be moved.
     """
-    kept = _moved(path, name)
+    kept = _move_aside(path, name)
     if why:
         _untold.append(f"`{path}` {why}, so it was put aside as `{kept.name}`")
     return kept
@@ -327,7 +327,7 @@ def pop_move_notices() -> list[str]:
     return sentences
 
 
-def _moved(path: Path, name: str) -> Path:
+def _move_aside(path: Path, name: str) -> Path:
     for number in count(1):
         known = path.with_name(name)
         known = known if number == 1 else known.with_stem(f"{known.stem}-{number}")
@@ -364,7 +364,7 @@ def _is_file_or_absent(path: Path) -> bool:
         return True
 
 
-def _renamed(path: Path, data: bytes) -> bool:
+def _replace_by_rename(path: Path, data: bytes) -> bool:
     """Write a temporary file and rename it; return False if that is not permitted."""
     target = Path(os.path.realpath(path))
     there = target.exists()
@@ -387,7 +387,7 @@ def _umask() -> int:
 
 def _write_there(path: Path, data: bytes) -> None:
     deadline = time.monotonic() + PIPE_WAIT_S
-    descriptor = _opened(path, deadline)
+    descriptor = _open_pipe(path, deadline)
     try:
         while data:
             if not select.select([], [descriptor], [], max(0, deadline - time.monotonic()))[1]:
@@ -397,7 +397,7 @@ def _write_there(path: Path, data: bytes) -> None:
         os.close(descriptor)
 
 
-def _opened(path: Path, deadline: float) -> int:
+def _open_pipe(path: Path, deadline: float) -> int:
     # A blocking open would wait until the pipe has a reader, so this one polls.
     while time.monotonic() < deadline:
         try:

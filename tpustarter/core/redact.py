@@ -365,7 +365,7 @@ def _spans(text: str) -> Iterator[tuple[int, int]]:
         end = start + _WINDOW + _OVERLAP
         words = (match[0] for match in _LIKE_A_TOKEN.finditer(text, start, end))
         if any(re.search(r"\d", word) and re.search(r"[A-Za-z]", word) for word in words):
-            for pattern in _maintained():
+            for pattern in _load_patterns():
                 matches = pattern.finditer(text, start, end)
                 yield from (_span(match) for match in matches if _begins_a_word(match))
 
@@ -401,18 +401,18 @@ def _own() -> tuple[tuple[re.Pattern[str], str], ...]:
 
 
 @lru_cache(maxsize=1)
-def _maintained() -> tuple[re.Pattern[str], ...]:
+def _load_patterns() -> tuple[re.Pattern[str], ...]:
     # Importing detect-secrets takes longer than most commands, because it can query services. Its
     # patterns are therefore cached until one of its plug-ins changes.
     package = find_spec("detect_secrets")
     [folder] = (package and package.submodule_search_locations) or [""]
     sources = [path.read_bytes() for path in sorted(Path(folder, "plugins").glob("*.py"))]
     with cache.open_cache("secrets", __file__) as known:
-        patterns = known.get_or_read(b"".join(sources), _maintained_now)
+        patterns = known.get_or_read(b"".join(sources), _collect_patterns)
     return tuple(re.compile(str(pattern), int(flags)) for pattern, flags in patterns)
 
 
-def _maintained_now() -> list[list[str | int]]:
+def _collect_patterns() -> list[list[str | int]]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # requests, which it imports, warns about untested versions
         base = import_module("detect_secrets.plugins.base")

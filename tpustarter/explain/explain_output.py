@@ -18,7 +18,7 @@ from tpustarter.explain import (
     program_mistakes,
     program_python,
 )
-from tpustarter.explain.explanation_text import Explanation
+from tpustarter.explain.explanation import Explanation
 from tpustarter.explain.failure_ranking import FailureMatch
 from tpustarter.explain.last_error import find_framework, find_last_error, tells_of_crash
 from tpustarter.explain.log_scanner import LogScan

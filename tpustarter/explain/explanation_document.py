@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tpustarter.explain import explanation_text
+from tpustarter.explain.explanation import Explanation
 from tpustarter.explain.failure_ranking import FailureMatch
 from tpustarter.explain.library_errors import LibraryError
 from tpustarter.explain.program_mistakes import FoundMistake
@@ -10,7 +11,7 @@ from tpustarter.explain.program_mistakes import FoundMistake
 SCHEMA = "tpustarter.explain/1"
 
 
-def make_json_document(one: explanation_text.Explanation) -> dict[str, object]:
+def make_json_document(one: Explanation) -> dict[str, object]:
     """Return the explanation as a JSON document."""
     return {
         "schema": SCHEMA,
@@ -51,7 +52,7 @@ def _raised_fields(found: LibraryError) -> dict[str, object]:
     }
 
 
-def _fields(match: FailureMatch, one: explanation_text.Explanation) -> dict[str, object]:
+def _fields(match: FailureMatch, one: Explanation) -> dict[str, object]:
     failure, sign = match.failure, match.signs[0]
     return {
         "id": failure.id,

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum, auto
 
-from tpustarter.core.problem import ExitCode
 from tpustarter.explain import known_failures, log_scanner, program_python
+from tpustarter.explain.explanation import Explanation
 from tpustarter.explain.failure_ranking import FailureMatch
 from tpustarter.explain.library_errors import PYTHON, LibraryError
 from tpustarter.explain.log_scanner import FailureSign
@@ -18,66 +18,18 @@ from tpustarter.text import phrases
 from tpustarter.text.invocation import format_commands
 from tpustarter.text.terminal import Paint, cut_text, escape_text, paint_nothing, wrap
 
-WORDS = 150
+MAX_WORDS = 150
 """Most words of an answer as it is printed."""
-QUOTED, LEAST_QUOTED = 25, 10
+MAX_QUOTED_WORDS, MIN_QUOTED_WORDS = 25, 10
 """Most words that an answer quotes from the log, and how many it quotes at least."""
-SOURCES = 2
+MAX_SOURCES = 2
 """Most sources shown."""
 _OVERLAP = 60
 """Characters at the beginning of a quote by which another quote of the same line repeats it."""
-VERBOSE = "TPU_STDERR_LOG_LEVEL=0 TPU_MIN_LOG_LEVEL=0"
+VERBOSE_VARIABLES = "TPU_STDERR_LOG_LEVEL=0 TPU_MIN_LOG_LEVEL=0"
 """Settings that make libtpu log more."""
 
 _SAFE = re.compile(r"[\w./][\w./:@+-]{0,200}", re.ASCII)
-
-
-@dataclass(frozen=True)
-class Explanation:
-    """The failures that a log shows, or the mistake in its program."""
-
-    matches: tuple[FailureMatch, ...]
-    """Most likely root cause first."""
-    lines: int
-    """Number of lines in the log; a sign with a larger number comes from the command's end."""
-    last_error: str
-    """The last line of the log that looks like an error, if any."""
-    python: str
-    """The user's interpreter command, for the fixes; empty if unknown."""
-    own_line: str = ""
-    """The program's line that led to the first match or to an unknown error, as the traceback gives
-    it."""
-    mistake: FoundMistake | None = None
-    """A mistake in the program, if no known failure explains its end, or None."""
-    library: LibraryError | None = None
-    """The library that raised the error, if no known failure explains it, or None."""
-    has_failed: bool = False
-    """True if the program failed, according to a traceback or its exit code."""
-    has_own_error: bool = False
-    """True if it raised `last_error` before it lost another process, as the matches report."""
-    framework: str = ""
-    """The framework that the log names: `jax`, `torch_xla` or `tensorflow`; empty if none."""
-    is_cut: bool = False
-    """True if its last traceback is cut off before the error."""
-
-    @property
-    def is_explained(self) -> bool:
-        """True if a known failure matches; a notice does not explain a program that failed."""
-        if self.has_own_error:
-            return False
-        if not self.has_failed:
-            return bool(self.matches)
-        return any(match.failure.role != "notice" for match in self.matches) or self._is_told()
-
-    def _is_told(self) -> bool:
-        """Return whether the program's last error is the line that a match quotes."""
-        quotes = [" ".join(sign.quote.split()) for match in self.matches for sign in match.signs]
-        return any(quote and quote in self.last_error for quote in quotes)
-
-    @property
-    def code(self) -> ExitCode:
-        """The exit code: 0 if a known failure matches, otherwise 5."""
-        return ExitCode.OK if self.is_explained else ExitCode.NOTHING_VERIFIED
 
 
 def format_problem(match: FailureMatch) -> str:
@@ -204,21 +156,21 @@ def explanation_parts(one: Explanation, *, has_all_logs: bool = False) -> Iterat
         has_all_logs: True if the other workers' logs were read too.
     """
     if not one.is_explained:
-        shown = list(_nothing(one, advises=not has_all_logs))
+        shown = list(_explain_no_match(one, advises=not has_all_logs))
         yield from shown
         if one.matches:
             heading = "Follows from it:" if one.has_own_error else "The log also shows:"
-            yield from _groups([(heading, one.matches)], one.lines, WORDS - _count_words(shown))
+            yield from _groups([(heading, one.matches)], one.lines, MAX_WORDS - _count_words(shown))
         return
     first, *others = one.matches
-    shown = list(_at_length(first, one))
+    shown = list(_describe_in_detail(first, one))
     yield from shown
     groups = (
         ("The log also shows:", [o for o in others if _is_other(o, first)]),
         ("Follows from it:", [o for o in others if _is_consequence(o, first)]),
         ("Harmless here:", [o for o in others if _is_notice(o, first)]),
     )
-    yield from _groups(groups, one.lines, WORDS - _count_words(shown))
+    yield from _groups(groups, one.lines, MAX_WORDS - _count_words(shown))
 
 
 def _count_words(parts: Iterable[ExplanationPart]) -> int:
@@ -233,7 +185,7 @@ def _groups(
     shown = ""
     for number, (heading, match) in enumerate(rows):
         parts = [] if heading == shown else [ExplanationPart(), ExplanationPart(heading)]
-        parts.append(_in_a_line(match, lines))
+        parts.append(_describe_in_a_line(match, lines))
         words = _count_words(parts)
         if words + _count_words(_count_hidden(len(rows) - number - 1)) > room:
             yield from _count_hidden(len(rows) - number)
@@ -271,21 +223,21 @@ def _repeats(match: FailureMatch, first: FailureMatch) -> bool:
     return all(sign.line in told for sign in match.signs)
 
 
-def _at_length(match: FailureMatch, one: Explanation) -> Iterator[ExplanationPart]:
+def _describe_in_detail(match: FailureMatch, one: Explanation) -> Iterator[ExplanationPart]:
     title = ExplanationPart(escape_text(format_problem(match)), sure=match.confidence)
     rest = list(_cause_and_fixes(match, one))
     others = _count_hidden(len(one.matches) - 1)
     yield title
-    yield from _quotes(match, one.lines, WORDS - _count_words([title, *rest, *others]))
+    yield from _quotes(match, one.lines, MAX_WORDS - _count_words([title, *rest, *others]))
     yield from rest
 
 
 def _quotes(match: FailureMatch, lines: int, room: int) -> Iterator[ExplanationPart]:
     """Yield the lines of the log that show a failure, in as many words as there is room for."""
-    room = max(LEAST_QUOTED, min(QUOTED, room))
-    for number, sign in enumerate(_telling(match)):
+    room = max(MIN_QUOTED_WORDS, min(MAX_QUOTED_WORDS, room))
+    for number, sign in enumerate(_select_quoted_signs(match)):
         line = _line(sign, lines)
-        label = _place(line)
+        label = _label_line(line)
         left = room - len(label.split())
         if number and len(sign.quote.split()) > left:
             return
@@ -324,7 +276,7 @@ def _cause_and_fixes(match: FailureMatch, one: Explanation) -> Iterator[Explanat
         yield ExplanationPart(match.failure.never, "don't")
     if match.failure.read:
         yield _lesson(match.failure.read)
-    for source in match.failure.sources[:SOURCES]:
+    for source in match.failure.sources[:MAX_SOURCES]:
         yield ExplanationPart(source, "source", PartKind.SOURCE)
 
 
@@ -336,11 +288,11 @@ def _line(sign: FailureSign, lines: int) -> int | None:
     return sign.line if sign.line <= lines else None
 
 
-def _place(line: int | None) -> str:
+def _label_line(line: int | None) -> str:
     return f"line {line}" if line else "end"
 
 
-def _telling(match: FailureMatch) -> list[FailureSign]:
+def _select_quoted_signs(match: FailureMatch) -> list[FailureSign]:
     """Return the signs worth quoting: at most three, none quoting part of another's quote.
 
     Of two quotes of a long line that overlap, the first is kept.
@@ -362,13 +314,13 @@ def _telling(match: FailureMatch) -> list[FailureSign]:
     return told[:3]
 
 
-def _in_a_line(match: FailureMatch, lines: int) -> ExplanationPart:
+def _describe_in_a_line(match: FailureMatch, lines: int) -> ExplanationPart:
     what = known_failures.fill_placeholders(match.failure.what, _values(match))
     line = _line(match.signs[0], lines)
-    return ExplanationPart(what, _place(line), line=line, sure=match.confidence, indent=2)
+    return ExplanationPart(what, _label_line(line), line=line, sure=match.confidence, indent=2)
 
 
-def _nothing(one: Explanation, *, advises: bool) -> Iterator[ExplanationPart]:
+def _explain_no_match(one: Explanation, *, advises: bool) -> Iterator[ExplanationPart]:
     size = phrases.choose_plural(one.lines, "1 line", f"{one.lines:,} lines")
     if not one.lines:
         yield ExplanationPart("The log is empty, so there is nothing to explain.")
@@ -508,7 +460,7 @@ def describe_next_commands(framework: str = "") -> Iterator[ExplanationPart]:
         "says why, so collect the output of all. Frameworks say more with these variables set:"
     )
     assignments = frameworks.FRAMEWORKS[framework or "jax"].verbose_assignments
-    yield ExplanationPart(f"export {assignments} {VERBOSE}", kind=PartKind.COMMAND)
+    yield ExplanationPart(f"export {assignments} {VERBOSE_VARIABLES}", kind=PartKind.COMMAND)
     yield ExplanationPart("Then see whether this machine is sound:")
     yield ExplanationPart("tpustarter check", kind=PartKind.COMMAND)
     yield ExplanationPart("If it is, this collects what the maintainers of a framework ask for:")

@@ -46,15 +46,21 @@ def list_lesson_failures(lesson: Lesson) -> Iterator[ProgramMistake]:
     """Yield a row for each error that a lesson quotes."""
     section = _SECTION.search("\n".join(markdown.source_lines(lesson)) + "\n")
     for item in _ITEM.finditer(section["items"] if section else ""):
-        errors = [code for code in _CODE.findall(" ".join(item["head"].split())) if _tells(code)]
+        errors = [
+            code for code in _CODE.findall(" ".join(item["head"].split())) if _is_specific(code)
+        ]
         if errors:
             pattern = re.compile("|".join(_pattern(error) for error in errors))
             yield ProgramMistake(
-                error=pattern, means=_says(item), anywhere=True, read=lesson.id, title=lesson.title
+                error=pattern,
+                means=_parse_explanation(item),
+                anywhere=True,
+                read=lesson.id,
+                title=lesson.title,
             )
 
 
-def _tells(error: str) -> bool:
+def _is_specific(error: str) -> bool:
     """Return whether a quoted error is specific enough to identify the failure."""
     words = error.replace("...", " ").split()
     if len(words) > 1:
@@ -70,7 +76,7 @@ def _pattern(error: str) -> str:
     )
 
 
-def _says(item: re.Match[str]) -> str:
+def _parse_explanation(item: re.Match[str]) -> str:
     """Return a list item's explanation, including its heading if one sentence spans both."""
     head = item["head"].strip()
     text = item["says"] if head.endswith((".", "?", "!")) else head + item["says"]

@@ -46,7 +46,7 @@ MOST_IN_LINE = 50
 WINDOW = 2_000
 """Bytes from the beginning of a line within which a pattern must end, for messages of several
 lines."""
-LAST = 48 << 10
+TAIL_BYTES = 48 << 10
 """Bytes kept from the end of a log, because a run fails at its end."""
 QUOTED = 300
 _MEMORY = 256 << 20
@@ -93,7 +93,7 @@ class LogScan:
     """The failures that have a sign, keyed by id."""
     lines: int
     last: str
-    """The end of the log, at most `LAST` characters."""
+    """The end of the log, at most `TAIL_BYTES` characters."""
 
 
 @dataclass(frozen=True)
@@ -353,7 +353,7 @@ class IncrementalLogScanner:
         return len(self._found.get(number, ())) >= (1 if is_condition else OFTEN)
 
     def _keep(self, data: bytes) -> None:
-        kept = LAST + WINDOW
+        kept = TAIL_BYTES + WINDOW
         self._last.append(data[-2 * kept :].replace(log_reader.BREAK, b"")[-kept:])
         while len(self._last) > 1 and sum(map(len, self._last)) - len(self._last[0]) >= kept:
             self._last.popleft()
@@ -378,11 +378,11 @@ class IncrementalLogScanner:
 
     def _last_part(self) -> str:
         kept = b"".join(self._last)
-        last = _text(kept[-(LAST + WINDOW) :])
-        if len(kept) > LAST + WINDOW:
+        last = _text(kept[-(TAIL_BYTES + WINDOW) :])
+        if len(kept) > TAIL_BYTES + WINDOW:
             last = drop_incomplete_line(last)
         last = self._clean(last)
-        return last if len(last) <= LAST else drop_incomplete_line(last[-LAST:])
+        return last if len(last) <= TAIL_BYTES else drop_incomplete_line(last[-TAIL_BYTES:])
 
 
 def _end_of_line(data: bytes, position: int) -> int:

@@ -21,7 +21,8 @@ from tpustarter.explain import (
     explanation_text,
     known_failures,
 )
-from tpustarter.explain.explanation_text import Explanation, ExplanationPart
+from tpustarter.explain.explanation import Explanation
+from tpustarter.explain.explanation_text import ExplanationPart
 from tpustarter.explain.failure_ranking import FailureMatch
 from tpustarter.explain.log_scanner import FailureSign, FoundFailure, LogScan
 from tpustarter.text.terminal import Paint, cut_text, escape_text, paint_nothing
@@ -108,10 +109,10 @@ def explain_job(
         )
     )
     shown = job.first or job.workers[0]
-    return replace(job, found=_placed(job.found, places[shown.name])) if places else job
+    return replace(job, found=_renumber_lines(job.found, places[shown.name])) if places else job
 
 
-def _placed(found: Explanation, lines: Sequence[int]) -> Explanation:
+def _renumber_lines(found: Explanation, lines: Sequence[int]) -> Explanation:
     """Return one worker's explanation with the line numbers of the combined log."""
     matches = tuple(
         replace(
@@ -162,7 +163,7 @@ def _share_needs(scans: Sequence[LogScan]) -> None:
 def _worker(name: str, number: int | None, file: str, scan: LogScan) -> WorkerEnd:
     found = explain_output.explain_log(scan)
     peers = [match for match in found.matches if match.failure.of_peer]
-    missed = {number for match in peers for number in _missed(match)}
+    missed = {number for match in peers for number in _list_missed_workers(match)}
     last = next((line for line in reversed(scan.last.split("\n")) if line.strip()), "")
     return WorkerEnd(name, number, file, found, _state(found, peers), frozenset(missed), last)
 
@@ -187,7 +188,7 @@ def _state(found: Explanation, peers: Sequence[FailureMatch]) -> WorkerState:
     return WorkerState.LOST if peers else WorkerState.QUIET
 
 
-def _missed(match: FailureMatch) -> Iterator[int]:
+def _list_missed_workers(match: FailureMatch) -> Iterator[int]:
     for sign in match.signs:
         tasks = sign.values.get("TASKS", "")
         for digits in re.findall(r"(\d+)(?=[\s,]|$)", tasks):
@@ -216,7 +217,7 @@ def _compare(workers: tuple[WorkerEnd, ...]) -> JobExplanation:
     ):
         if len(candidates) == 1 and is_missed:
             first = candidates[0]
-            found = _with_row(first, row if first.found.lines else "worker-not-started")
+            found = _add_failure(first, row if first.found.lines else "worker-not-started")
             return JobExplanation(first, is_shared=False, found=found, workers=workers)
     most = max(workers, key=lambda one: one.found.is_explained)
     return JobExplanation(None, is_shared=False, found=most.found, workers=workers)
@@ -262,7 +263,7 @@ def _gave_up_at(one: WorkerEnd) -> float | None:
     return None
 
 
-def _with_row(first: WorkerEnd, row: str) -> Explanation:
+def _add_failure(first: WorkerEnd, row: str) -> Explanation:
     failure = next(one for one in known_failures.read_known_failures() if one.id == row)
     sign = FailureSign(COMPARED, max(first.found.lines, 1), first.last_line)
     sure = "possible" if row == "worker-late" else "likely"

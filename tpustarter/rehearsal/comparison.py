@@ -12,7 +12,7 @@ from tpustarter.rehearsal.programs.rehearsal_request import RehearsalRequest
 from tpustarter.rehearsal.programs.user_program import UserFunction
 from tpustarter.rehearsal.result_fields import ComparedProgram, ResultFields, fits_memory
 
-HOW = (
+ADVICE = (
     "let its `programs(devices)` yield the same step once for each mesh, sharding or "
     "`jax.checkpoint` policy, each under a name of its own"
 )
@@ -45,7 +45,7 @@ def require_alternatives(request: RehearsalRequest, code: UserFunction | None) -
         )
     if code is None or code.torch or code.arguments:
         raise Problem(
-            "`--compare` needs a `FILE.py` with several programs", hint=HOW, code=ExitCode.USAGE
+            "`--compare` needs a `FILE.py` with several programs", hint=ADVICE, code=ExitCode.USAGE
         )
 
 

@@ -47,28 +47,28 @@ class BugReport:
 def make_report(
     context: ReportContext,
     *,
-    wanted: str | None = None,
-    asks: bool = True,
-    reproduces: Sequence[str] | None = (),
+    tracker: str | None = None,
+    query_frameworks: bool = True,
+    reproducer_ids: Sequence[str] | None = (),
     only: Iterable[str] | None = None,
 ) -> BugReport:
     """Make a report on this machine.
 
     Args:
         context: The machine and the options.
-        wanted: The tracker that the user named.
-        asks: True to query frameworks too, in processes of their own.
-        reproduces: Ids of the checks and blocks to make reproducers for; empty for the newest
+        tracker: The tracker that the user named.
+        query_frameworks: True to query frameworks too, in processes of their own.
+        reproducer_ids: Ids of the checks and blocks to make reproducers for; empty for the newest
             failures, None for no reproducers.
         only: Names of the collectors to run; None for all.
     """
     began, started = time.monotonic(), datetime.now(timezone.utc)
-    names = Pseudonyms(check_runs.read_remembered_names())
+    names = Pseudonyms(check_runs.read_saved_pseudonyms())
     private_names.add_names_of_machine(names, context.machine)
     cleaner = Cleaner(context.machine.env, names)
     sections: list[ReportSection] = []
     left_out: list[OmittedFact] = []
-    for one in _collectors(context, reproduces, asks=asks):
+    for one in _list_collectors(context, reproducer_ids, query_frameworks=query_frameworks):
         if only is not None and one.name not in only:
             continue
         section, without = collector.run_collector(one, context, cleaner)
@@ -82,7 +82,7 @@ def make_report(
         tool={"version": __version__},
         made=started.isoformat(timespec="seconds"),
         seconds=round(time.monotonic() - began, 1),
-        first=triage.triage_facts(read_facts(sections), unanswered, wanted),
+        first=triage.triage_facts(read_facts(sections), unanswered, tracker),
         sections=sections,
         replacements={kind: names.counts[kind] for kind in KINDS} | {"secret": cleaner.secrets},
         left_out=[{"what": one.what, "why": one.why} for one in left_out],
@@ -90,24 +90,24 @@ def make_report(
     return BugReport(msgspec.to_builtins(document), names)
 
 
-def _collectors(
-    context: ReportContext, reproduces: Sequence[str] | None, *, asks: bool
+def _list_collectors(
+    context: ReportContext, reproducer_ids: Sequence[str] | None, *, query_frameworks: bool
 ) -> Iterable[Collector]:
     """Yield the collectors lazily, because the first ones find out which frameworks there are."""
     yield from STATIC
-    if asks:
-        if context.found.packages is None and context.interpreter:
+    if query_frameworks:
+        if context.shared.packages is None and context.interpreter:
             prefix = context.interpreter.path.parent.parent
-            context.found.packages = software.read_packages(prefix, context.machine.env)
+            context.shared.packages = software.read_packages(prefix, context.machine.env)
         for name in frameworks.list_frameworks(context):
             context.progress(
                 f"asking {frameworks.TITLES[name]} in a process of its own, for up to "
                 f"{context.wait_s:g} s"
             )
             yield frameworks.make_framework_collector(name, context.wait_s)
-    if reproduces is not None:
+    if reproducer_ids is not None:
         yield reproducers.make_reproducer_collector(
-            reproduces, "" if asks else "no framework was to be started"
+            reproducer_ids, "" if query_frameworks else "no framework was to be started"
         )
     yield from reported_failures.COLLECTORS
 

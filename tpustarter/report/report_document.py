@@ -1,7 +1,7 @@
 """The content of `report.json` as types.
 
 A fact has passed its field's rule (`allowed_fields`) or is missing; `read_facts` omits nulls. Any
-value of a row may be replaced by `NOT_TOLD`, which is a text.
+value of a row may be replaced by `WITHHELD`, which is a text.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ FRAMEWORK_SECTIONS = (*frameworks.FRAMEWORKS, "torch")
 State = Literal["answered", "unanswered", "left out"]
 Figure = bool | int | float
 Texts = list[str] | str
-"""Texts, or `NOT_TOLD`."""
+"""Texts, or `WITHHELD`."""
 
 
 class StalePackage(msgspec.Struct):
@@ -354,14 +354,14 @@ class ReportFacts(msgspec.Struct):
 
 def read_facts(sections: Iterable[ReportSection]) -> ReportFacts:
     """Return the facts of a report's sections as types, for new and opened reports."""
-    told = {one.name: as_object(_without_null(one.facts)) for one in sections}
-    files = told.get("reproducers", {})
-    told["reproducers"] = {
+    facts = {one.name: as_object(_without_null(one.facts)) for one in sections}
+    files = facts.get("reproducers", {})
+    facts["reproducers"] = {
         "files": items_of_type(files.get("files"), Reproducer),
         "without": items_of_type(files.get("without"), MissingReproducer),
     }
-    told["frameworks"] = {name: told[name] for name in told if name in FRAMEWORK_SECTIONS}
-    return msgspec.convert(told, ReportFacts)
+    facts["frameworks"] = {name: facts[name] for name in facts if name in FRAMEWORK_SECTIONS}
+    return msgspec.convert(facts, ReportFacts)
 
 
 def _without_null(value: object) -> object:

@@ -43,13 +43,13 @@ from tpustarter.reproducing.reproducer_run import ReproducerEnvironment
 from tpustarter.reproducing.variants import TriedVariant
 from tpustarter.running import lease, run_folder
 
-MOST = 3
+MAX_FILES = 3
 """Maximum number of files that are made if none is named."""
 RECENT_S = 24 * 3600.0
 """Seconds after which a failure no longer counts as recent; a named failure always counts."""
-EACH_S = 120.0
+RUN_LIMIT_S = 120.0
 """Timeout for one run of a file, unless the check's own is shorter."""
-TOTAL_S = 300.0
+TOTAL_LIMIT_S = 300.0
 """Time limit for all runs of all files."""
 
 Fields = dict[str, object]
@@ -62,7 +62,7 @@ def make_reproducer_collector(ids: Sequence[str], why_not: str = "") -> Collecto
         "Files that reproduce failures",
         lambda context: _collect(context, ids, why_not),
         _ALLOWED,
-        limit_s=TOTAL_S + EACH_S,
+        limit_s=TOTAL_LIMIT_S + RUN_LIMIT_S,
     )
 
 
@@ -76,16 +76,16 @@ def _collect(context: ReportContext, ids: Sequence[str], why_not: str) -> Fields
     without: list[Fields] = []
     if not ids:
         why = "it is not among the newest; the option --reproduce with its name makes one"
-        without = [{"id": one.id, "why": why} for one in found[MOST:]]
-        found = found[:MOST]
+        without = [{"id": one.id, "why": why} for one in found[MAX_FILES:]]
+        found = found[:MAX_FILES]
     if not found:
         return {}
     if context.interpreter is None:
         raise CollectorUnanswered("there is no Python to test on this machine")
-    tester = _Tester(context, context.interpreter, why_not)
+    runner = _ReproducerRunner(context, context.interpreter, why_not)
     files: list[Fields] = []
     for one in found:
-        row, why = tester.row_or_why_not(one)
+        row, why = runner.make_row_or_reason(one)
         if row:
             files.append(row)
         else:
@@ -93,7 +93,7 @@ def _collect(context: ReportContext, ids: Sequence[str], why_not: str) -> Fields
     return {"files": files, "without": without}
 
 
-class _Tester:
+class _ReproducerRunner:
     """Makes reproducers and runs them, with one deadline for all."""
 
     def __init__(self, context: ReportContext, interpreter: Interpreter, why_not: str) -> None:
@@ -103,30 +103,30 @@ class _Tester:
             context.machine, gpu_plugin=interpreter.has_gpu_plugin
         )
         self._why_not = why_not
-        self._packages: Mapping[str, str] = context.found.packages or software.read_packages(
+        self._packages: Mapping[str, str] = context.shared.packages or software.read_packages(
             interpreter.path.parent.parent, context.machine.env
         )
-        self._deadline = time.monotonic() + TOTAL_S
+        self._deadline = time.monotonic() + TOTAL_LIMIT_S
 
-    def row_or_why_not(self, one: WantedReproducer) -> tuple[Fields | None, str]:
+    def make_row_or_reason(self, one: WantedReproducer) -> tuple[Fields | None, str]:
         try:
-            return self.row(one), ""
+            return self._make_row(one), ""
         except NotStandalone as error:
             return None, str(error)
         except Problem as problem:
             return None, problem.full_text
 
-    def row(self, one: WantedReproducer) -> Fields:
+    def _make_row(self, one: WantedReproducer) -> Fields:
         own = Redactor(self._context.machine.env).redact_text(str(self._python))
         elsewhere = one.python not in ("", own)
         failure = None if elsewhere else one.failure
-        place = self._place(one.framework)
+        place = self._describe_environment(one.framework)
         made = one.make(failure, place)
-        tried, why = self._tried(one, made, place)
+        tried, why = self._try_variants(one, made, place)
         first = tried[0].outcome if tried else None
         if first:
-            self._context.found.reproduced.append(first.output)
-        state, says = _judged(failure, first, why)
+            self._context.shared.reproduced.append(first.output)
+        state, says = _compare_failures(failure, first, why)
         if elsewhere:
             says += " It failed in another Python, which `--python` names."
         return {
@@ -150,14 +150,14 @@ class _Tester:
             "output": first.output.strip() or None if first else None,
         }
 
-    def _place(self, framework: str) -> FailureEnvironment:
+    def _describe_environment(self, framework: str) -> FailureEnvironment:
         own = (
             framework_plan.framework_variables(self._plan, framework, self._context.machine.env)
             if framework
             else {}
         )
         # A user's variable goes into the report only if its value has the allowed form.
-        told = {
+        variables = {
             name: value
             for name, value in own.items()
             if name in software.VARIABLES and re.fullmatch(software.VARIABLES[name], value)
@@ -168,7 +168,7 @@ class _Tester:
             for name in names
             if re.fullmatch(VERSION, self._packages[name])
         }
-        checks = self._context.found.checks
+        checks = self._context.shared.checks
         python = checks.target.get("python_version", "") if checks else ""
         return FailureEnvironment(
             self._plan.platform,
@@ -177,22 +177,24 @@ class _Tester:
             "its devices" if "=" in self._plan.devices_text else self._plan.devices_text,
             versions,
             python if re.fullmatch(VERSION, python) else "",
-            told,
+            variables,
         )
 
-    def _tried(
+    def _try_variants(
         self, one: WantedReproducer, made: ReproducerFile, place: FailureEnvironment
     ) -> tuple[list[TriedVariant], str]:
-        if why := self._why_none(one.framework):
+        if why := self._find_obstacle(one.framework):
             return [], why
         try:
-            with self._bench(one.framework) as bench:
-                return list(self._run_all(made, variants.list_variants(made, place), bench)), ""
+            with self._hold_environment(one.framework) as bench:
+                return list(
+                    self._run_variants(made, variants.list_variants(made, place), bench)
+                ), ""
         except Problem as problem:  # another run holds the device, or Python is gone
             return [], problem.full_text
 
-    def _why_none(self, framework: str) -> str:
-        for name, step in self._context.found.hung.items():
+    def _find_obstacle(self, framework: str) -> str:
+        for name, step in self._context.shared.hung.items():
             return f"{name} did not come back from `{step}`"
         if self._why_not or not framework:
             return self._why_not
@@ -202,7 +204,7 @@ class _Tester:
         return f"{framework} is not installed in the Python under test" if missing else ""
 
     @contextlib.contextmanager
-    def _bench(self, framework: str) -> Generator[ReproducerEnvironment]:
+    def _hold_environment(self, framework: str) -> Generator[ReproducerEnvironment]:
         """Create a folder, and lease the device unless it is the CPU.
 
         Raises:
@@ -225,18 +227,18 @@ class _Tester:
                 hold = stack.enter_context(lease.hold_device_lease("tpustarter report", machine))
             yield ReproducerEnvironment(self._python, folder, env, hold)
 
-    def _run_all(
+    def _run_variants(
         self, made: ReproducerFile, wanted: Sequence[variants.Variant], bench: ReproducerEnvironment
     ) -> Iterator[TriedVariant]:
         why = ""
         for one in wanted:
             left_s = self._deadline - time.monotonic()
             if one.why_not or why or left_s < 1:
-                late = f"the {TOTAL_S:g} s for all of them were used up"
+                late = f"the {TOTAL_LIMIT_S:g} s for all of them were used up"
                 yield TriedVariant(one, None, one.why_not or why or late)
                 continue
             self._context.progress(f"running {made.name}.py, {one.title}")
-            limit_s = min(made.limit_s, EACH_S, left_s)
+            limit_s = min(made.limit_s, RUN_LIMIT_S, left_s)
             outcome = reproducer_run.run_file(made, bench, one.env, limit_s)
             yield TriedVariant(one, outcome)
             if outcome.kind == "holds" and one.title == variants.AS_IT_IS:
@@ -245,7 +247,7 @@ class _Tester:
                 why = "it hangs, and so might this"
 
 
-def _judged(
+def _compare_failures(
     failure: ReproducedFailure | None, first: reproducer_run.TrialOutcome | None, why: str
 ) -> tuple[str, str]:
     """Return a word and a sentence on whether a file fails as the check or block did."""
@@ -259,11 +261,11 @@ def _judged(
     return "other", f"The file does not fail in the same way: it {first.words}. Before: {seen}."
 
 
-def _code(value: object, cleaner: Cleaner) -> str:
+def _clean_code(value: object, cleaner: Cleaner) -> str:
     """Return a public file's text, with the comment lines that quote a run cleaned."""
     head, end, body = str(value).partition('\n"""\n')
     lines = [
-        cleaner.clean_text(line, 1) if line.startswith(reproducer_file.SEEN) else line
+        cleaner.clean_text(line, 1) if line.startswith(reproducer_file.QUOTING_PREFIXES) else line
         for line in head.split("\n")
     ]
     return cleaner.require_clean("\n".join(lines) + end + body)
@@ -290,7 +292,7 @@ _ALLOWED: Mapping[str, FieldRule] = {
                 }
             ),
             "lines": clean_number,
-            "code": _code,
+            "code": _clean_code,
             "output": cleaned_text_rule(80),
         }
     ),

@@ -25,7 +25,7 @@ from tpustarter.report.report_document import (
     UnansweredSection,
 )
 
-NAMED = "you named it with `--for`"
+NAMED_BY_USER = "you named it with `--for`"
 """The reason given for a tracker that the user chose."""
 
 
@@ -39,25 +39,25 @@ def triage_facts(
         unanswered: Sections whose collector returned no facts.
         wanted: The tracker that the user named; None for the best match.
     """
-    tracker, why = _where(facts, wanted)
+    tracker, why = _choose_tracker(facts, wanted)
     return ReportTriage(
-        stale=_stale(facts.python.packages, facts.python.python_version),
-        known=_known(facts.known.matches),
+        stale=_list_stale_packages(facts.python.packages, facts.python.python_version),
+        known=_list_known_failures(facts.known.matches),
         tracker=tracker.id,
         file_at=tracker.file_at,
         search_at=tracker.search_at,
         why_there=why,
-        hung=_hung(facts, {one.name for one in unanswered}),
-        unanswered=unanswered_rows(unanswered),
+        hung=_list_hangs(facts, {one.name for one in unanswered}),
+        unanswered=list_unanswered_sections(unanswered),
     )
 
 
-def unanswered_rows(sections: Iterable[ReportSection]) -> list[UnansweredSection]:
+def list_unanswered_sections(sections: Iterable[ReportSection]) -> list[UnansweredSection]:
     """Return a row for each section whose collector returned no facts."""
     return [UnansweredSection(one.name, one.why, one.seconds) for one in sections]
 
 
-def _stale(packages: Mapping[str, str], python: str) -> list[StalePackage]:
+def _list_stale_packages(packages: Mapping[str, str], python: str) -> list[StalePackage]:
     minor = ".".join(python.split(".")[:2])
     found: list[StalePackage] = []
     for name, version in packages.items():
@@ -68,24 +68,27 @@ def _stale(packages: Mapping[str, str], python: str) -> list[StalePackage]:
     return found
 
 
-def _known(matches: Sequence[KnownFailureRow]) -> list[KnownMatch]:
+def _list_known_failures(matches: Sequence[KnownFailureRow]) -> list[KnownMatch]:
     causes = [one for one in matches if one.role != "notice" and not one.explained_by]
     order = ("confirmed", "likely", "possible")
-    causes.sort(key=lambda one: order.index(one.confidence))
-    unique = {one.id: one for one in reversed(causes)}
-    kept = sorted(unique.values(), key=lambda one: order.index(one.confidence))
-    return [msgspec.convert(one, KnownMatch, from_attributes=True) for one in kept[:3]]
+    unique: dict[str, KnownFailureRow] = {}
+    for one in sorted(causes, key=lambda one: order.index(one.confidence)):
+        unique.setdefault(one.id, one)
+    kept = [*unique.values()][:3]
+    return [msgspec.convert(one, KnownMatch, from_attributes=True) for one in kept]
 
 
-def _hung(facts: ReportFacts, unanswered: Collection[str]) -> list[FrameworkHang]:
+def _list_hangs(facts: ReportFacts, unanswered: Collection[str]) -> list[FrameworkHang]:
     return [
-        FrameworkHang(name, one.hung_in, one.waited_s, _reason(one, facts, unanswered))
+        FrameworkHang(name, one.hung_in, one.waited_s, _explain_hang(one, facts, unanswered))
         for name, one in facts.frameworks.items()
         if one.hung_in
     ]
 
 
-def _reason(one: FrameworkFacts, facts: ReportFacts, unanswered: Collection[str]) -> str | None:
+def _explain_hang(
+    one: FrameworkFacts, facts: ReportFacts, unanswered: Collection[str]
+) -> str | None:
     if "Metadata" in one.native_stack:
         return "its native stack shows that libtpu waits for the metadata server"
     if facts.tpu.chips and "metadata" in unanswered:
@@ -95,9 +98,9 @@ def _reason(one: FrameworkFacts, facts: ReportFacts, unanswered: Collection[str]
     return None
 
 
-def _where(facts: ReportFacts, wanted: str | None) -> tuple[IssueTracker, str]:
+def _choose_tracker(facts: ReportFacts, wanted: str | None) -> tuple[IssueTracker, str]:
     if wanted:
-        return issue_trackers.find_tracker(wanted), NAMED
+        return issue_trackers.find_tracker(wanted), NAMED_BY_USER
     fails = [one.code for one in facts.checks.findings if one.verdict == "fail"]
     if facts.tpu.chips and re.search(r"HOST-(CHIPS|NODES?|METADATA)", " ".join(fails)):
         return issue_trackers.find_tracker("cloud-tpu"), (

@@ -16,7 +16,7 @@ from tpustarter.text.terminal import escape_text
 WIDTH = 98
 MARK = "--- output of block"
 """The line printed before the failing block; output before it comes from other blocks."""
-SEEN = ("Found by ", "Seen: ")
+QUOTING_PREFIXES = ("Found by ", "Seen: ")
 """Prefixes of the lines in a reproducer that quote a failed run."""
 _CONFIGURES = ("config.update", "os.environ", "use_spmd", "manual_seed")
 """A block that contains one of these changes later blocks, even if they use none of its names."""
@@ -256,7 +256,7 @@ def _head(
 
 
 def _found(failure: ReproducedFailure | None) -> Iterator[str]:
-    """Yield lines about the failure, which begin with the prefixes in `SEEN`."""
+    """Yield lines about the failure, which begin with the prefixes in `QUOTING_PREFIXES`."""
     if failure is None:
         return
     for one in failure.findings[:_SHOWN]:
@@ -264,9 +264,9 @@ def _found(failure: ReproducedFailure | None) -> Iterator[str]:
             _quoted(one.get(key)) for key in ("name", "found", "expected", "entity")
         )
         of, expected = f" of {part}" if part else "", f", expected {wanted}" if wanted else ""
-        yield f"{SEEN[0]}{one['code']}, {name}{of}: found {found}{expected}"
+        yield f"{QUOTING_PREFIXES[0]}{one['code']}, {name}{of}: found {found}{expected}"
     if not failure.findings:
-        yield f"{SEEN[1]}{_quoted(failure.detail) or failure.reason or failure.status}"
+        yield f"{QUOTING_PREFIXES[1]}{_quoted(failure.detail) or failure.reason or failure.status}"
 
 
 def _quoted(value: object) -> str:

@@ -19,7 +19,7 @@ class Variant:
 
     title: str
     env: Mapping[str, str]
-    told: str = ""
+    clause: str = ""
     """Its wording in the conclusion, after "It fails" or "it holds"."""
     why_not: str = ""
     """Why it does not apply; empty if it does."""
@@ -109,15 +109,15 @@ def _without_jit(program: ReproducerFile) -> Variant:
 
 def compare_outcomes(tried: Sequence[TriedVariant]) -> str:
     """Compare the outcomes of the variants in one sentence."""
-    ran = [(one.variant.told, one.outcome) for one in tried if one.outcome]
+    ran = [(one.variant.clause, one.outcome) for one in tried if one.outcome]
     if not ran:
         return "It was not run."
     first = ran[0][1]
-    same = [told for told, outcome in ran if _alike(outcome, first)]
-    holds = [told for told, outcome in ran if outcome.kind == "holds"]
+    same = [clause for clause, outcome in ran if _alike(outcome, first)]
+    holds = [clause for clause, outcome in ran if outcome.kind == "holds"]
     other = [
-        f"{told} it {outcome.words}"
-        for told, outcome in ran
+        f"{clause} it {outcome.words}"
+        for clause, outcome in ran
         if not _alike(outcome, first) and outcome.kind != "holds"
     ]
     parts = [f"It {first.kind} {phrases.join_words(same)}"]

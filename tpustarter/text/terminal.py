@@ -328,11 +328,11 @@ class LossyStream(io.TextIOWrapper):
 
 def prepare_streams() -> None:
     """Open closed standard streams, and wrap stdout and stderr to distinguish their errors."""
-    _open_what_is_closed()
+    _open_closed_streams()
     sys.stdout, sys.stderr = _wrapped(DataStream, sys.stdout), _wrapped(LossyStream, sys.stderr)
 
 
-def _open_what_is_closed() -> None:
+def _open_closed_streams() -> None:
     """Open closed descriptors 0 to 2 on the null device, so that no pipe of a run gets them.
 
     Python has no stream for a closed descriptor, and libraries expect one. Output to a stdout that

@@ -170,11 +170,11 @@ def opening_lines(run: Run) -> Iterator[tuple[str, int]]:
     if (others := target.get("others")) and not names:
         yield from ((f"also   {escape_text(interpreter)}", 0) for interpreter in others)
     if names and (left_out := target.get("left_out")) and run.level != "static":
-        why = _why_left_out(left_out, target.get("frameworks", {}))
+        why = _explain_omission(left_out, target.get("frameworks", {}))
         yield f"without {why}", 8
 
 
-def _why_left_out(left_out: Iterable[str], installed: Iterable[str]) -> str:
+def _explain_omission(left_out: Iterable[str], installed: Iterable[str]) -> str:
     absent = [name for name in left_out if name not in installed]
     alone = {
         name: phrases.join_words(frameworks.list_missing_frameworks(name, installed))

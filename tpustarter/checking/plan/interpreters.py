@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -57,14 +58,14 @@ class Interpreter:
     @property
     def has_gpu_plugin(self) -> bool:
         """Return whether JAX in this Python would use an NVIDIA GPU by default."""
-        return self._holds(GPU_PLUGINS)
+        return self._has_distribution(GPU_PLUGINS)
 
     @property
     def has_torch(self) -> bool:
         """Return whether this Python has PyTorch, for any device."""
-        return self._holds("torch")
+        return self._has_distribution("torch")
 
-    def _holds(self, distribution: str) -> bool:
+    def _has_distribution(self, distribution: str) -> bool:
         pattern = f"lib/python3*/site-packages/{distribution}-*.dist-info"
         return any(True for _ in self.path.parent.parent.glob(pattern))
 
@@ -86,7 +87,7 @@ def choose_interpreter(
         Problem: `explicit` is not a Python, or there is none at all.
     """
     candidates = list(_candidates(env, folder))
-    saved = None if explicit is not None else _saved()
+    saved = None if explicit is not None else _read_saved_choice()
     in_order = [saved, *candidates] if saved else candidates
     if explicit is not None:
         chosen = _explicit(explicit, option)
@@ -106,7 +107,7 @@ def choose_interpreter(
     return chosen, others
 
 
-def _saved() -> Interpreter | None:
+def _read_saved_choice() -> Interpreter | None:
     with contextlib.suppress(ValueError):  # no path contains a NUL byte
         path = Path(str(state.load_state("settings").get("python") or ""))
         if path.is_absolute() and os.access(path, os.X_OK) and path.is_file():
@@ -124,7 +125,7 @@ def find_pythons_with_libtpu(env: Mapping[str, str], folder: Path) -> Iterator[I
         if proved
         else []
     )
-    saved = [one] if (one := _saved()) else []
+    saved = [one] if (one := _read_saved_choice()) else []
     for candidate in (*first, *saved, *_candidates(env, folder)):
         prefix = candidate.path.parent.parent
         has_jax = "jax" in read_framework_versions(prefix, env)
@@ -209,6 +210,29 @@ def read_framework_versions(prefix: Path, env: Mapping[str, str] | None = None) 
     versions = _versions((*frameworks.FRAMEWORKS, *builds), prefix, env)
     named = {builds.get(name, name): version for name, version in versions.items()}
     return {name: named[name] for name in frameworks.FRAMEWORKS if name in named}
+
+
+def read_python_version(executable: Path) -> str | None:
+    """Return the version of a Python, without starting it, or None if it is unknown.
+
+    Some installations reveal only `3.x`. A shim, such as pyenv's, chooses its Python only when it
+    is started.
+    """
+    if executable == Path(sys.executable):
+        return ".".join(str(part) for part in sys.version_info[:3])
+    try:
+        config = executable.parents[1] / "pyvenv.cfg"
+        text = config.read_text(encoding="utf-8", errors="replace") if config.is_file() else ""
+        # Both venv and uv write a version, under different keys.
+        if match := re.search(r"^version(?:_info)?\s*=\s*(\d+(?:\.\d+)+)", text, re.MULTILINE):
+            return match[1]
+        program = executable.resolve()
+        if match := re.search(r"python(3\.\d+)t?$", program.name):
+            return match[1]
+        (library,) = program.parents[1].glob("lib/python3.*/os.py")
+        return library.parent.name.removeprefix("python")
+    except (OSError, ValueError, RuntimeError):  # no such file, several files, a symlink loop
+        return None
 
 
 def format_requirement(name: str) -> str:

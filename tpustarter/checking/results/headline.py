@@ -118,7 +118,7 @@ def format_run_summary(
         return text[0].upper() + text[1:] + format_closing(summary)
     on = f" on {escape_text(summary.devices)}" if summary.devices else ""
     if total == 1:
-        return _of_one(summary, on) + format_closing(summary)
+        return _format_single_claim(summary, on) + format_closing(summary)
     names = {status: f" ({', '.join(ids)})" for status, ids in (named or {}).items() if ids}
     text = f"{summary.passed} of {total} claims hold{on}"
     if summary.failed:
@@ -133,7 +133,7 @@ def format_run_summary(
     return text + format_closing(summary)
 
 
-def _of_one(summary: RunSummary, on: str) -> str:
+def _format_single_claim(summary: RunSummary, on: str) -> str:
     if summary.passed:
         return f"The claim holds{on}"
     if summary.warned:

@@ -43,7 +43,7 @@ def save_failures(run: Run) -> None:
     A full disk is ignored, and so is an unreadable file, which is left alone.
     """
     with contextlib.suppress(Problem):
-        kept = _kept()
+        kept = _load_failures()
         for result in run.results:
             if result.status in ("fail", "error") and result.framework != "host":
                 kept[result.id] = _fields(result, run)
@@ -56,7 +56,7 @@ def save_failures(run: Run) -> None:
 
 def read_last_failures() -> list[SavedFailure]:
     """Return the saved failures, newest first."""
-    return [_failed(name, fields) for name, fields in _kept().items()]
+    return [_make_failure(name, fields) for name, fields in _load_failures().items()]
 
 
 def _fields(result: Result, run: Run) -> Fields:
@@ -73,11 +73,11 @@ def _fields(result: Result, run: Run) -> Fields:
     }
 
 
-def _kept() -> dict[str, Fields]:
+def _load_failures() -> dict[str, Fields]:
     return entries_of_type(state.load_state(_NAME).get("failures"), Fields)
 
 
-def _failed(name: str, fields: Fields) -> SavedFailure:
+def _make_failure(name: str, fields: Fields) -> SavedFailure:
     findings = items_of_type(fields.get("findings"), Fields)
     names = ("when", "python", "status", "reason", "detail", "log")
     texts = {key: str(fields.get(key) or "") for key in names}

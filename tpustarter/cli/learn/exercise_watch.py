@@ -48,7 +48,7 @@ def watch_exercise(exercise: Exercise, **options: Unpack[LessonSessionOptions]) 
     """
     with exit_at_signals(lambda: f"{format_retry_command(exercise)} --watch"), _keys() as read_key:
         while True:
-            judged, way = _one(exercise, read_key, **options)
+            judged, way = _watch_exercise(exercise, read_key, **options)
             if way is None or way.exercise is None:
                 break
             exercise = exercises.find_exercise(content.read_lessons(), way.exercise)
@@ -59,7 +59,7 @@ def watch_exercise(exercise: Exercise, **options: Unpack[LessonSessionOptions]) 
     return judged
 
 
-def _one(
+def _watch_exercise(
     exercise: Exercise, read_key: ReadKey | None, **options: Unpack[LessonSessionOptions]
 ) -> tuple[AnswerVerdict, NextLearningStep | None]:
     """Watch one exercise; return its last verdict and the next step, or None to end the watch."""

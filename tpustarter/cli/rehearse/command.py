@@ -225,7 +225,7 @@ def rehearse(
         echo_lines(start_page_lines(Path.cwd()))
         return
     with print_errors_as_json(REHEARSAL_SCHEMA, wanted=as_json):
-        rehearsal = _asked(ids, tpus, script, options)
+        rehearsal = _make_rehearsal(ids, tpus, script, options)
         if plot is not None and not plot.exists():
             _write_plot(plot, [])  # a path that cannot be written must not cost a whole run
         shown = _Shown(rehearsal, quiet=as_json)
@@ -247,7 +247,7 @@ def _write_plot(path: Path, results: Sequence[ResultFields]) -> None:
     locations.write_user_file(path, roofline_svg.draw_roofline_svg(results))
 
 
-def _asked(
+def _make_rehearsal(
     ids: tuple[str, ...], tpus: str | None, script: str | None, options: TypedOptions
 ) -> Rehearsal:
     from tpustarter.rehearsal.programs.rehearsal_request import (
@@ -259,7 +259,7 @@ def _asked(
     from tpustarter.rehearsal.run import Rehearsal
 
     if not (ids or script):
-        raise _nothing_named(tpus)
+        raise _make_no_program_problem(tpus)
     names = split_names(tpus) or EVERY_GENERATION
     script_command = (script, *ids) if script else ()
     until, zeros = options.pop("until"), options.pop("zeros")
@@ -278,7 +278,7 @@ def _anything(tpus: str | None, as_json: bool, options: TypedOptions) -> bool:  
     return as_json or tpus is not None or options["slices"] > 1 or any(given)
 
 
-def _nothing_named(tpus: str | None) -> Problem:
+def _make_no_program_problem(tpus: str | None) -> Problem:
     words = ["tpustarter", "rehearse", "jax.*", *(("--tpu", tpus) if tpus else ())]
     hint = f"`{shlex.join(words)}` compiles all checks of JAX, and `tpustarter rehearse` alone "
     hint += "shows what else you can name, among it your own files"

@@ -91,19 +91,19 @@ def ssh_config_command(
         return
     ssh_config.write_config(before, data)
     click.echo(f"{format_path(path)} was written.")
-    for line in _what_next(entries, before.entries):
+    for line in _describe_next_step(entries, before.entries):
         click.echo(line)
 
 
 def _without(file: SshConfigFile, names: Sequence[str], zone: str | None) -> list[SshEntry]:
 
-    def goes(entry: SshEntry) -> bool:
+    def is_removed(entry: SshEntry) -> bool:
         return (not names or entry.name in names) and zone in (None, entry.zone)
 
-    known = {entry.name for entry in file.entries if goes(entry)}
+    known = {entry.name for entry in file.entries if is_removed(entry)}
     for name in sorted({*names} - known):
         click.echo(f"`{escape_text(name)}` has no entry.", err=True)
-    return [entry for entry in file.entries if not goes(entry)]
+    return [entry for entry in file.entries if not is_removed(entry)]
 
 
 def _with(
@@ -191,7 +191,7 @@ def _difference(path: Path, before: bytes, after: bytes) -> Iterator[str]:
         yield escape_text(line.expandtabs())
 
 
-def _what_next(entries: Sequence[SshEntry], before: Sequence[SshEntry]) -> Iterator[str]:
+def _describe_next_step(entries: Sequence[SshEntry], before: Sequence[SshEntry]) -> Iterator[str]:
     added = [entry for entry in entries if entry not in before]
     if not added:
         return

@@ -247,7 +247,7 @@ def grant_lines(
             "  ",
         )
     yield ""
-    yield from wrap(_when(grant, now))
+    yield from wrap(_describe_period(grant, now))
     for note in notes:
         yield from wrap(escape_text(note))
     yield ""
@@ -264,7 +264,7 @@ def grant_lines(
     yield f"    {SITE}"
 
 
-def _when(grant: Grant, now: datetime) -> str:
+def _describe_period(grant: Grant, now: datetime) -> str:
     today = now.astimezone(timezone.utc).date()
     if grant.end is None:
         missing = phrases.join_words(

@@ -144,21 +144,21 @@ class ComputeClient:
 
     def queued_resource(self, zone: str, name: str) -> QueuedResource | None:
         """Return the TPU request with this name, or None if it does not exist."""
-        requests, _ = self._named(zone, name)
+        requests, _ = self._find(zone, name)
         return next((row for row in requests if row.name == name), None)
 
     def node(self, zone: str, name: str) -> TpuNode | None:
         """Return the TPU VM or slice with this name, or None if it does not exist."""
-        _, nodes = self._named(zone, name)
+        _, nodes = self._find(zone, name)
         return next((row for row in nodes if row.name == name), None)
 
     def request_of(self, zone: str, name: str) -> TpuRequest | None:
         """Return a request for the same TPU, or None if this program did not make it."""
-        machine = self._one(f"zones/{zone}/instances/{name}", MachineProperties)
+        machine = self._describe(f"zones/{zone}/instances/{name}", MachineProperties)
         if machine is not None:
             return rebuild_request_from_machine(machine, name, zone, self.project, 1)
-        group = self._one(f"zones/{zone}/instanceGroupManagers/{name}", InstanceGroup)
-        template = self._one(f"global/instanceTemplates/{name}", TemplateMachine)
+        group = self._describe(f"zones/{zone}/instanceGroupManagers/{name}", InstanceGroup)
+        template = self._describe(f"global/instanceTemplates/{name}", TemplateMachine)
         if group is None or template is None:
             return None
         return rebuild_request_from_machine(
@@ -211,7 +211,7 @@ class ComputeClient:
         """Start deleting an instance or a group; `force` applies only to the other API."""
         doing = f"delete `{name}`"
         for kind in ("instances", "instanceGroupManagers"):
-            if self._one(f"zones/{zone}/{kind}/{name}", _KINDS[kind]) is not None:
+            if self._describe(f"zones/{zone}/{kind}/{name}", _KINDS[kind]) is not None:
                 self._write(doing, "DELETE", f"zones/{zone}/{kind}/{name}")
                 return
         self.discard_parts(zone, name)
@@ -222,14 +222,14 @@ class ComputeClient:
 
     def discard_parts(self, zone: str, name: str) -> None:
         """Delete the template and policy this program created for a slice, if its group is gone."""
-        if self._one(f"zones/{zone}/instanceGroupManagers/{name}", InstanceGroup) is not None:
+        if self._describe(f"zones/{zone}/instanceGroupManagers/{name}", InstanceGroup) is not None:
             return
         doing = f"delete what is left of `{name}`"
         region = f"regions/{find_region(zone)}"
-        template = self._one(f"global/instanceTemplates/{name}", InstanceTemplate)
+        template = self._describe(f"global/instanceTemplates/{name}", InstanceTemplate)
         if template and template.our_zone == zone:
             self._write(doing, "DELETE", f"global/instanceTemplates/{name}")
-        policy = self._one(f"{region}/resourcePolicies/{name}", ResourcePolicy)
+        policy = self._describe(f"{region}/resourcePolicies/{name}", ResourcePolicy)
         if policy and policy.our_zone == zone:
             self._write(doing, "DELETE", f"{region}/resourcePolicies/{name}")
 
@@ -243,26 +243,26 @@ class ComputeClient:
 
     def operation(self, name: str) -> OperationState:
         """Return an operation's state; an operation unknown to Google counts as done."""
-        row = self._one(name, _Operation)
+        row = self._describe(name, _Operation)
         if row is None or row.status != "DONE":
             return OperationState(done=row is None)
         return OperationState(done=True, problem=_problem_of(row, "finish what it was asked for"))
 
-    def _named(self, zone: str, name: str) -> tuple[Sequence[QueuedResource], Sequence[TpuNode]]:
+    def _find(self, zone: str, name: str) -> tuple[Sequence[QueuedResource], Sequence[TpuNode]]:
         """Return the request and nodes with this name in a zone, from an instance or a group."""
         resources = ComputeResources()
-        instance = self._one(f"zones/{zone}/instances/{name}", Instance)
+        instance = self._describe(f"zones/{zone}/instances/{name}", Instance)
         if instance is not None and instance.is_tpu and not instance.group:
             resources.instances.append(instance)
             return resources.list_tpus(self.project, self._clock.now())
-        group = self._one(f"zones/{zone}/instanceGroupManagers/{name}", InstanceGroup)
+        group = self._describe(f"zones/{zone}/instanceGroupManagers/{name}", InstanceGroup)
         region = f"regions/{find_region(zone)}"
         template_path = f"global/instanceTemplates/{name}"
         if group and "/instanceTemplates/" in group.instance_template:
             words = group.instance_template.split("/")  # a template may be regional
             template_path = "/".join(words[-3:] if words[-3] == "global" else words[-4:])
-        template = self._one(template_path, InstanceTemplate)
-        policy = self._one(f"{region}/resourcePolicies/{name}", ResourcePolicy)
+        template = self._describe(template_path, InstanceTemplate)
+        policy = self._describe(f"{region}/resourcePolicies/{name}", ResourcePolicy)
         resources.templates += [template] if template else []
         resources.policies += [policy] if policy else []
         if group is not None:
@@ -318,7 +318,7 @@ class ComputeClient:
                 return rows, tuple(silent)
         raise _problem_of_answer(UnansweredError("garbled", "too many pages"), f"list the {kind}")
 
-    def _one(self, path: str, of: type[_Answer]) -> _Answer | None:
+    def _describe(self, path: str, of: type[_Answer]) -> _Answer | None:
         try:
             return self._google.get(COMPUTE, self._path(path), of)
         except UnansweredError as error:

@@ -200,7 +200,7 @@ class ComputeResources:
             mine = machines.get(key, [])
             if not mine and not (template and _is_tpu_machine(template.properties.machine_type)):
                 continue
-            request, its_nodes = _of_group(group, template, mine, project, now)
+            request, its_nodes = _convert_group(group, template, mine, project, now)
             ours = [row.our_zone for row in (template, policies.get(key)) if row]
             request = replace(request, has_parts=key[0] in ours)
             if error := self.group_errors.get(key):
@@ -308,7 +308,7 @@ def _addresses(rows: Sequence[Instance]) -> tuple[tuple[str, ...], tuple[str, ..
     return tuple(clean_text(card.address) for card in cards), tuple(map(clean_text, outside))
 
 
-def _of_group(
+def _convert_group(
     group: InstanceGroup,
     template: InstanceTemplate | None,
     machines: list[Instance],

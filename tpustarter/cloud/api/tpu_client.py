@@ -129,19 +129,19 @@ class TpuClient:
     def node(self, zone: str, name: str) -> TpuNode | None:
         """Return the TPU VM or slice with this name, or None if it does not exist."""
         path = self._client.node_path(self.project, zone, name)
-        row = self._one(f"describe `{name}`", self._client.get_node, path)
+        row = self._get_resource(f"describe `{name}`", self._client.get_node, path)
         return api_messages.parse_node(row) if row else None
 
     def queued_resource(self, zone: str, name: str) -> QueuedResource | None:
         """Return the TPU request with this name, or None if it does not exist."""
         path = self._client.queued_resource_path(self.project, zone, name)
-        row = self._one(f"describe `{name}`", self._client.get_queued_resource, path)
+        row = self._get_resource(f"describe `{name}`", self._client.get_queued_resource, path)
         return api_messages.parse_queued_resource(row) if row else None
 
     def request_of(self, zone: str, name: str) -> TpuRequest | None:
         """Return a request for the same TPU as a queued resource, or None if it does not exist."""
         path = self._client.queued_resource_path(self.project, zone, name)
-        row = self._one(f"describe `{name}`", self._client.get_queued_resource, path)
+        row = self._get_resource(f"describe `{name}`", self._client.get_queued_resource, path)
         return api_messages.parse_tpu_request(row) if row else None
 
     def list_preemptions(self, zone: str) -> dict[str, datetime]:  # noqa: ARG002
@@ -214,7 +214,7 @@ class TpuClient:
         unreachable = (zone for page in pages for zone in page.unreachable)
         return rows, tuple(dict.fromkeys(map(api_messages.last_part, unreachable)))
 
-    def _one(self, doing: str, method: Callable[..., object], path: str) -> object:
+    def _get_resource(self, doing: str, method: Callable[..., object], path: str) -> object:
         try:
             return self._read(doing, lambda: method(name=path, retry=None, timeout=self._read_s))
         except CloudProblem as error:

@@ -192,7 +192,7 @@ class TpuCreation:
             return False
         if entry.phase == "deleting" or resource.state in ("DELETING", "INCOMPLETE"):
             why = "it was never made whole" if resource.state == "INCOMPLETE" else TO_BE_DELETED
-            yield from self._take_back(entry, resource, why)
+            yield from self._withdraw(entry, resource, why)
             return False
         ownership.require_same_tpu(entry, request)
         return True
@@ -225,14 +225,14 @@ class TpuCreation:
                 yield from self._cancel_losers(entry)
                 return resource
             if resource.state in ("", *QUEUED):
-                if (yield from self._take_back(entry, resource, "it waited longer than asked for")):
+                if (yield from self._withdraw(entry, resource, "it waited longer than asked for")):
                     return None
                 patience_s = None  # a request being provisioned cannot be withdrawn
                 continue
-            yield from self._take_back(entry, resource, f"it is {resource.state}")
+            yield from self._withdraw(entry, resource, f"it is {resource.state}")
             raise _loss(resource)
 
-    def _take_back(
+    def _withdraw(
         self, entry: LedgerEntry, resource: QueuedResource, why: str
     ) -> Generator[Event, None, bool]:
         """Delete a request; if Google does not accept that, return False and keep its entry."""
@@ -256,7 +256,7 @@ class TpuCreation:
             if resource is None:
                 yield RequestMayExist(entry, "Google has not shown it, but it may still arrive")
             elif ownership.find_owner(entry, resource) == "ours":
-                yield from self._take_back(entry, resource, "another zone was faster")
+                yield from self._withdraw(entry, resource, "another zone was faster")
             else:
                 yield RequestMayExist(entry, ownership.UNCLEAR)
 

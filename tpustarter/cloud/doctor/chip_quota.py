@@ -105,7 +105,7 @@ def list_quota_limits(metrics: Iterable[QuotaMetric], zone: str) -> list[ChipQuo
         tier = next((_TIERS[word] for word in words if word in _TIERS), "on-demand")
         kind = next((word for word in words if word in ("serving", "pod")), "")
         generation = _GENERATIONS.get(match[1], match[1])
-        values = [_at(limit, zone) for limit in _of_chips(metric)]
+        values = [_at(limit, zone) for limit in _list_chip_limits(metric)]
         if all(value is not None for _, value in values):  # else it is not offered in the zone
             found += [
                 ChipQuota(generation, tier, kind, place, value or 0) for place, value in values
@@ -113,7 +113,7 @@ def list_quota_limits(metrics: Iterable[QuotaMetric], zone: str) -> list[ChipQuo
     return found
 
 
-def _of_chips(metric: QuotaMetric) -> list[QuotaLimit]:
+def _list_chip_limits(metric: QuotaMetric) -> list[QuotaLimit]:
     """Return a metric's limits except those on requests per minute or day."""
     limits = metric.consumer_quota_limits
     return [limit for limit in limits if not {"min", "d"} & {*limit.unit.split("/")}]
@@ -146,7 +146,7 @@ def examine_quota(subject: DoctorTarget, google: RestClient) -> ProjectAnswer:
         limit for limit in list_quota_limits(metrics, subject.zone) if limit.tier != "reserved"
     ]
     if subject.type:
-        found = _of_type(subject.type, found)
+        found = _select_quotas(subject.type, found)
     if not found:
         kind = subject.type.generation.name if subject.type else "TPUs"
         text = f"Google lists no quota of {kind} for {subject.zone}"
@@ -184,7 +184,7 @@ def _joined(values: list[int]) -> str:
     )
 
 
-def _of_type(tpu: TpuType, found: list[ChipQuota]) -> list[ChipQuota]:
+def _select_quotas(tpu: TpuType, found: list[ChipQuota]) -> list[ChipQuota]:
     """Return the limits that a type may count against.
 
     v5e has two quotas, one for training and one for serving with at most 8 chips. Slices of up to 8

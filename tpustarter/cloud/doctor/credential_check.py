@@ -73,17 +73,17 @@ def try_credentials(
     with_project = getattr(found, "with_quota_project", None)
     if own is None and with_project and not _email(found):  # a user's credentials name no project
         return with_project(subject.id), project_findings.make_finding(
-            QUESTION, ProjectAnswer("ok", _whose(found, subject))
+            QUESTION, ProjectAnswer("ok", _describe_credentials(found, subject))
         )
     if own and own != subject.id:
         text = (
-            f"{_whose(found, subject)}, but their quota project is another one, whose APIs and "
-            "quota then count"
+            f"{_describe_credentials(found, subject)}, but their quota project is another one, "
+            "whose APIs and quota then count"
         )
         fix = f"gcloud auth application-default set-quota-project {subject.project_text}"
         return found, project_findings.make_finding(QUESTION, ProjectAnswer("warn", text, fix))
     return found, project_findings.make_finding(
-        QUESTION, ProjectAnswer("ok", _whose(found, subject))
+        QUESTION, ProjectAnswer("ok", _describe_credentials(found, subject))
     )
 
 
@@ -103,7 +103,7 @@ def _email(found: object) -> str | None:
     return getattr(found, "service_account_email", None)
 
 
-def _whose(found: object, subject: DoctorTarget) -> str:
+def _describe_credentials(found: object, subject: DoctorTarget) -> str:
     email = _email(found)
     kind = "a service account" if email else "a user"
     named = f" ({email})" if email and subject.show_names else ""

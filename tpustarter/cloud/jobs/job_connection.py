@@ -179,7 +179,7 @@ def _adopt(
     matches = [one for one in states if id_ in (None, one.job)]
     if not matches:
         return None
-    return job_records.save_job(_adopted(blank, matches))
+    return job_records.save_job(_adopt_job(blank, matches))
 
 
 def _connect_tpus(
@@ -282,11 +282,11 @@ def list_jobs(
         for id_ in dict.fromkeys(one.job for one in states):
             mine = tuple(one for one in states if one.job == id_)
             before = known.pop(id_, None)
-            record = before.record if before else _adopted(job.record, mine)
+            record = before.record if before else _adopt_job(job.record, mine)
             jobs.append(ListedJob(record, mine))
     return JobList((*jobs, *known.values()), tuple(unreached))
 
 
-def _adopted(blank: JobRecord, states: Sequence[WorkerJobState]) -> JobRecord:
+def _adopt_job(blank: JobRecord, states: Sequence[WorkerJobState]) -> JobRecord:
     """Return a record for a job that another machine started."""
     return replace(blank, id=states[-1].job, command=states[-1].command)

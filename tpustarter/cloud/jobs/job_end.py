@@ -46,13 +46,13 @@ def require_safe_results(record: JobRecord, states: Sequence[WorkerJobState], fe
     running = sum(one.state in ("running", "placed") for one in states)
     if missing or running:
         count = phrases.format_count(missing or running, "worker")
-        raise _kept(record, f"{count} may still run its job")
+        raise _kept_problem(record, f"{count} may still run its job")
     if record.fetch and not fetched and all(one.code == 0 for one in states):
         patterns = phrases.join_words([f"`{one}`" for one in record.fetch], "or")
-        raise _kept(record, f"the job has ended well, and no file on it matches {patterns}")
+        raise _kept_problem(record, f"the job has ended well, and no file on it matches {patterns}")
 
 
-def _kept(record: JobRecord, why: str) -> Problem:
+def _kept_problem(record: JobRecord, why: str) -> Problem:
     return Problem(
         f"`{record.tpu}` was not given back, because {why}",
         hint=f"it is still billed: fetch what you need with `tpustarter tpu job fetch {record.tpu} "

@@ -32,9 +32,9 @@ def describe_event(event: events.Event) -> Iterator[str]:
     elif isinstance(event, events.RequestResumed):
         yield f"`{event.entry.name}` was asked for before, and this goes on with that request."
     elif isinstance(event, events.RequestStateChanged):
-        yield from _of_state(resource_states.find_state_meaning(event.resource))
+        yield from _describe_state(resource_states.find_state_meaning(event.resource))
     elif isinstance(event, events.NodeStateChanged):
-        yield from _of_state(resource_states.find_state_meaning(event.node))
+        yield from _describe_state(resource_states.find_state_meaning(event.node))
     elif isinstance(event, events.RequestRefused):
         yield f"{event.entry.zone}: {event.problem.summary}."
         if event.goes_on:  # else the error is shown next
@@ -53,7 +53,7 @@ def describe_event(event: events.Event) -> Iterator[str]:
         yield f"`{event.entry.name}` is ready in {event.entry.zone}."
 
 
-def _of_state(state: resource_states.StateMeaning) -> Iterator[str]:
+def _describe_state(state: resource_states.StateMeaning) -> Iterator[str]:
     yield f"{state.name}  {state.meaning}"
     if state.next:
         yield f"Next: {state.next}" + (f" {state.usually}" if state.usually else "")

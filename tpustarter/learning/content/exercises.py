@@ -192,7 +192,7 @@ def ensure_learner_file(exercise: Exercise) -> Path:
     locations.make_folder(path.parent)
     if not path.exists():
         with locations.convert_write_errors(path):
-            path.write_text(_shipped(exercise), encoding="utf-8")
+            path.write_text(_hash_source(exercise), encoding="utf-8")
         locations.chown_to_caller(path)
     code_files.write_code_files(exercise.lesson, path.parent)  # lets an editor resolve the imports
     return path
@@ -226,14 +226,14 @@ def describe_kept_copy(kept: Path | None) -> str:
 def has_changed_copy(exercise: Exercise) -> bool:
     """Return whether the learner has a copy that differs from the shipped exercise."""
     try:
-        return locations.read_text(learner_file_path(exercise)) != _shipped(exercise)
+        return locations.read_text(learner_file_path(exercise)) != _hash_source(exercise)
     except FileNotFoundError:
         return False
     except (OSError, ValueError):  # a folder or binary file, made by the learner
         return True
 
 
-def _shipped(exercise: Exercise) -> str:
+def _hash_source(exercise: Exercise) -> str:
     return exercise.gap + exercise.judged
 
 
@@ -284,14 +284,14 @@ def judge_answer(
         elif isinstance(item, BlockResult):
             judged = _judge_result(item, own, exercise.gap)
             if judged.result.status != "fail":  # a wrong answer's verdict needs no traceback
-                yield OutputChunk(_without(judged.why, traceback))
+                yield OutputChunk(_strip_repeated_line(judged.why, traceback))
             if text is None and item.status in ("pass", "error"):
                 key = exercise.lesson.id, exercise.name
                 lesson_progress.record_verdict(*key, is_right=judged.is_right)
             yield judged
 
 
-def _without(why: str, traceback: str) -> str:
+def _strip_repeated_line(why: str, traceback: str) -> str:
     """Return a traceback without its last line if the verdict repeats that line."""
     lines = traceback.rstrip("\n").split("\n")
     if lines[-1] and why.startswith(lines[-1]):

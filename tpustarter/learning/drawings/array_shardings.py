@@ -185,14 +185,14 @@ def _list(layout: ArraySharding) -> Iterator[str]:
 
 def describe_sharding(layout: ArraySharding) -> list[str]:
     """Return an array's layout as sentences."""
-    return [f"{format_type_and_sharding(layout)}.", f"{_held(layout)}."]
+    return [f"{format_type_and_sharding(layout)}.", f"{_describe_shards(layout)}."]
 
 
 def _sentence(layout: ArraySharding, width: int) -> list[str]:
-    return textwrap.wrap(f"{_held(layout)}.", width)
+    return textwrap.wrap(f"{_describe_shards(layout)}.", width)
 
 
-def _held(layout: ArraySharding) -> str:
+def _describe_shards(layout: ArraySharding) -> str:
     first = min(layout.parts)
     sizes = [stop - start for start, stop in layout.parts[first]]
     different = len(set(layout.parts.values()))

@@ -31,7 +31,7 @@ def find_synonyms_file_mistakes(folder: Path, lessons: Sequence[Lesson]) -> Iter
     library = _library(folder, lessons)
     leads = dict[str, bool]()
     for key, others in entries.items():
-        yield from _of_key(key)
+        yield from _check_key(key)
         if not is_array(others) or not others:
             yield f"{SYNONYMS}: `{key}` has `{others}`, expected a list of words"
             continue
@@ -47,7 +47,7 @@ def find_synonyms_file_mistakes(folder: Path, lessons: Sequence[Lesson]) -> Iter
                 yield f"{SYNONYMS}: `{key}` stands for `{other}`, which is in no lesson"
 
 
-def _of_key(key: object) -> Iterator[str]:
+def _check_key(key: object) -> Iterator[str]:
     if not isinstance(key, str):
         yield f"{SYNONYMS}: `{key}` is no text; put it into quotation marks"
     elif key != key.casefold():

@@ -52,10 +52,10 @@ def find_excerpts(lines: Sequence[str]) -> Iterator[Excerpt]:
     ends = [-1, *(n for n, line in enumerate(lines) if not line.strip()), len(lines)]
     for before, end in pairwise(ends):
         if any(BEGIN in line for line in lines[before + 1 : end]):
-            yield from _of_paragraph(lines[before + 1 : end], before + 1)
+            yield from _split_paragraph(lines[before + 1 : end], before + 1)
 
 
-def _of_paragraph(lines: Sequence[str], first: int) -> Iterator[Excerpt]:
+def _split_paragraph(lines: Sequence[str], first: int) -> Iterator[Excerpt]:
     stripped = [line.strip() for line in lines]
     if len(lines) == 1 and _CELL.search(stripped[0]):
         name, *rest = _CELL.split(stripped[0])

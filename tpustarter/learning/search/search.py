@@ -201,7 +201,7 @@ def search(
     if not words:
         return SearchResult(text, ())
     others = tuple(dict.fromkeys(other for word in words for other in synonyms.get(word, ())))
-    hits = _gathered(texts, words, synonyms, preferred)
+    hits = _collect_hits(texts, words, synonyms, preferred)
     ordered = tuple(_some(hits.values()))
     meant = "" if ordered else search_query.suggest_words({*texts.words(), *synonyms}, words)
     titles = {
@@ -215,7 +215,7 @@ def search(
     return SearchResult(text, ordered, others if ordered else (), meant, term)
 
 
-def _gathered(
+def _collect_hits(
     texts: PassageSource,
     words: Sequence[str],
     synonyms: Mapping[str, Sequence[str]],

@@ -27,7 +27,7 @@ COMPARED = (
 )
 """Glob patterns for variables that must be the same on every host."""
 
-OWN = (
+MAY_DIFFER = (
     "JAX_COMPILATION_CACHE_DIR",
     "JAX_PROCESS_ID",
     "JAX_COORDINATOR_BIND_ADDRESS",
@@ -64,7 +64,7 @@ def _settings(machine: host.Machine) -> dict[str, str]:
     return {
         name: host.clean_text(value, 300)
         for name, value in sorted(machine.env.items())
-        if _matches(name, COMPARED) and not _matches(name, OWN)
+        if _matches(name, COMPARED) and not _matches(name, MAY_DIFFER)
     }
 
 

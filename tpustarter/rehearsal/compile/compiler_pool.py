@@ -40,7 +40,7 @@ class _Work:
     tasks: queue.SimpleQueue[CompileTask | None] = field(
         default_factory=queue.SimpleQueue["CompileTask | None"]
     )
-    told: queue.SimpleQueue[JobEvent | None] = field(
+    events: queue.SimpleQueue[JobEvent | None] = field(
         default_factory=queue.SimpleQueue["JobEvent | None"]
     )
     complete: bool = False
@@ -121,7 +121,7 @@ class CompilerPool:
         work = self._work
         with contextlib.suppress(queue.Empty):
             while work.running:
-                event = work.told.get(block=work.complete)
+                event = work.events.get(block=work.complete)
                 if event is None:
                     work.running -= 1
                 else:
@@ -138,10 +138,10 @@ def _serve(worker: Compiler, work: _Work, wait_s: float) -> None:
             while not worker.stopped and (task := work.tasks.get()) is not None:
                 work.began = work.began or time.monotonic()
                 for event in worker.run(task):
-                    work.told.put(event)
-                work.told.put(CompileTaskDone(task.name, task.tpu))
+                    work.events.put(event)
+                work.events.put(CompileTaskDone(task.name, task.tpu))
         worker.close()
     except BaseException as error:  # noqa: BLE001  the reader of events raises it again
-        work.told.put(error)
+        work.events.put(error)
     finally:
-        work.told.put(None)
+        work.events.put(None)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tpustarter.rehearsal.comparison import HOW, compare_programs
+from tpustarter.rehearsal.comparison import ADVICE, compare_programs
 from tpustarter.rehearsal.result_fields import ComparedProgram, ResultFields
 from tpustarter.rehearsal.text.bound_text import format_time
 from tpustarter.rehearsal.text.donation_text import DONATE, describe_donation
@@ -41,7 +41,7 @@ def format_comparison(
     if donations := _list_donations(results):
         lines += [*donations, ""]
     if len({result["program"] for result in results}) == 1:
-        return [*lines, *wrap(f"There is one program, and so nothing to compare: {HOW}.")]
+        return [*lines, *wrap(f"There is one program, and so nothing to compare: {ADVICE}.")]
     return [*lines, *wrap(MEANING)] if lines else []
 
 

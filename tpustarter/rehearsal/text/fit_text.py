@@ -11,7 +11,7 @@ from tpustarter.text import phrases
 from tpustarter.text.terminal import escape_text, wrap
 
 _INDENT = " " * 6
-ABOVE = (
+LARGER_NOTE = (
     "Every size here was compiled. A larger one may fit again, where the compiler finds a better "
     "layout for it."
 )
@@ -30,7 +30,7 @@ def format_largest_sizes(fits: Sequence[FittingSize], *, verbose: bool = False) 
         if verbose:
             lines += [f"{_INDENT}{line}" for line in list_tried_sizes(one)]
     if any(one.tried for one in fits):
-        lines += wrap(ABOVE, _INDENT, hang=_INDENT)
+        lines += wrap(LARGER_NOTE, _INDENT, hang=_INDENT)
     return lines
 
 

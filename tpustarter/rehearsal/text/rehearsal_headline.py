@@ -45,7 +45,7 @@ def format_headline(
             if all(result.get("devices", 1) == 1 for result in compiled)
             else "each device"
         )
-        text += f": {subject} of {_of_tpus(fits)} holds it" if fits else ""
+        text += f": {subject} of {_format_tpus(fits)} holds it" if fits else ""
         text += f"{';' if fits else ':'} too big for {', '.join(small)}" if small else ""
         if over:
             text += f"{';' if fits or small else ':'} the compiler takes it for {', '.join(over)},"
@@ -91,7 +91,7 @@ def find_larger_tpu(needed_bytes: float, devices: int) -> tpus.Topology | None:
     return None
 
 
-def _of_tpus(names: Sequence[str]) -> str:
+def _format_tpus(names: Sequence[str]) -> str:
     *first, last = names
     if len(names) > MOST_NAMED:
         return f"each of {len(names)} TPUs"

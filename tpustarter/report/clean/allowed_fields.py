@@ -15,9 +15,9 @@ from tpustarter.report.clean.cleaner import Cleaner, UncleanText
 
 FieldRule = Callable[[object, Cleaner], object]
 """Cleans a value for the report, or raises UncleanText if the report may not contain it."""
-NOT_TOLD = "(not told)"
+WITHHELD = "(not told)"
 """Replaces a value of a row if the report may not contain it."""
-MOST = 64
+MAX_ROWS = 64
 """Maximum number of rows of a list in a report."""
 
 
@@ -46,12 +46,12 @@ def pattern_rule(pattern: str) -> FieldRule:
     """Return a rule for text of at most 200 characters that matches a pattern as a whole."""
     compiled = re.compile(pattern)
 
-    def told(value: object, cleaner: Cleaner) -> str:
+    def clean(value: object, cleaner: Cleaner) -> str:
         if isinstance(value, str) and len(value) <= 200 and compiled.fullmatch(value):
             return cleaner.require_clean(value)
         raise UncleanText("it does not have the form that is allowed")
 
-    return told
+    return clean
 
 
 def choice_rule(*words: str) -> FieldRule:
@@ -62,44 +62,44 @@ def choice_rule(*words: str) -> FieldRule:
 VERSION = (
     r"\d{1,8}(?:\.\d{1,8}){0,5}(?:[._-]?(?:a|b|rc|dev|post|alpha|beta|nightly)[.-]?\d{0,14}){0,3}"
 )
-_LOCAL = re.compile(r"cpu|cu\d{2,4}|cxx11|(?:git)?[0-9a-f]{6,40}(?:\.d\d{8})?")
+_LOCAL_VERSION = re.compile(r"cpu|cu\d{2,4}|cxx11|(?:git)?[0-9a-f]{6,40}(?:\.d\d{8})?")
 """Local version parts, after the plus, that are kept: types of builds, and commits. Others may name
 a company."""
 
 
 def clean_version(value: object, cleaner: Cleaner) -> str:
     """Return a version, with the local part of a private build replaced by `(local)`."""
-    public, plus, local = _string(value).partition("+")
+    public, plus, local = _require_text(value).partition("+")
     if public != "unknown" and not re.fullmatch(VERSION, public):
         raise UncleanText("it does not have the form of a version")
-    shown = local if _LOCAL.fullmatch(local) else "(local)"
+    shown = local if _LOCAL_VERSION.fullmatch(local) else "(local)"
     return cleaner.require_clean(f"{public}+{shown}" if plus else public)
 
 
 def pseudonymize_path(value: object, cleaner: Cleaner) -> str:
     """Return a path, with pseudonyms unless it is public."""
-    return cleaner.pseudonymize_path(_string(value))
+    return cleaner.pseudonymize_path(_require_text(value))
 
 
 def name_rule(kind: str) -> FieldRule:
     """Return a rule for names of one kind, which are replaced by pseudonyms."""
 
-    def told(value: object, cleaner: Cleaner) -> str:
-        name = _string(value)
+    def clean(value: object, cleaner: Cleaner) -> str:
+        name = _require_text(value)
         common = ("root", "nobody", "unknown user", "localhost")
-        return name if name in common else cleaner.clean_name(kind, name)
+        return name if name in common else cleaner.names.make_pseudonym(kind, name)
 
-    return told
+    return clean
 
 
 def cleaned_text_rule(lines: int = 60) -> FieldRule:
     """Return a rule for text, which is cleaned and cut to its last lines."""
-    return lambda value, cleaner: cleaner.clean_text(_string(value), lines)
+    return lambda value, cleaner: cleaner.clean_text(_require_text(value), lines)
 
 
 def clean_own_text(value: object, cleaner: Cleaner) -> str:
     """Return text from one of this program's own data files, cleaned."""
-    return cleaner.require_clean(_string(value))
+    return cleaner.require_clean(_require_text(value))
 
 
 def rows_rule(
@@ -107,47 +107,49 @@ def rows_rule(
 ) -> Callable[[object, Cleaner], list[dict[str, object]]]:
     """Return a rule for a list of rows; fields that a row lacks become None."""
 
-    def told(value: object, cleaner: Cleaner) -> list[dict[str, object]]:
-        shown = (_told_or_not(_mapping(row), fields, cleaner) for row in _items(value))
+    def clean(value: object, cleaner: Cleaner) -> list[dict[str, object]]:
+        shown = (
+            _clean_fields(_require_object(row), fields, cleaner) for row in _require_items(value)
+        )
         return [row | {name: None for name in fields if name not in row} for row in shown]
 
-    return told
+    return clean
 
 
 def list_rule(rule: FieldRule) -> FieldRule:
     """Return a rule for a list whose items all follow the same rule."""
-    return lambda value, cleaner: [rule(item, cleaner) for item in _items(value)]
+    return lambda value, cleaner: [rule(item, cleaner) for item in _require_items(value)]
 
 
 def mapping_rule(keys: Mapping[str, FieldRule]) -> FieldRule:
     """Return a rule for a mapping of which only some keys are allowed."""
 
-    def told(value: object, cleaner: Cleaner) -> dict[str, object]:
-        facts = _mapping(value)
+    def clean(value: object, cleaner: Cleaner) -> dict[str, object]:
+        facts = _require_object(value)
         kept = {key: facts[key] for key in keys if facts.get(key) is not None}
-        return _told_or_not(kept, keys, cleaner)
+        return _clean_fields(kept, keys, cleaner)
 
-    return told
+    return clean
 
 
-def _mapping(value: object) -> dict[str, object]:
+def _require_object(value: object) -> dict[str, object]:
     if not is_object(value):
         raise UncleanText("it is not a mapping")
     return value
 
 
-def _items(value: object) -> list[object]:
+def _require_items(value: object) -> list[object]:
     if not isinstance(value, list | tuple):
         raise UncleanText("it is not a list")
     items: list[object] = [*value]
-    return items[:MOST]
+    return items[:MAX_ROWS]
 
 
-def _told_or_not(
+def _clean_fields(
     facts: Mapping[str, object], fields: Mapping[str, FieldRule], cleaner: Cleaner
 ) -> dict[str, object]:
-    told, left_out = select_allowed(facts, fields, cleaner)
-    return told | {one.what: NOT_TOLD for one in left_out if one.what in fields}
+    cleaned, left_out = select_allowed(facts, fields, cleaner)
+    return cleaned | {one.what: WITHHELD for one in left_out if one.what in fields}
 
 
 def select_allowed(
@@ -164,7 +166,7 @@ def select_allowed(
         cleaner: Removes names and secrets.
         prefix: Text before a field's name in the list of omitted facts.
     """
-    told: dict[str, object] = {}
+    cleaned: dict[str, object] = {}
     left_out: list[OmittedFact] = []
     for name, value in facts.items():
         if name not in allowed:
@@ -172,16 +174,16 @@ def select_allowed(
             left_out.append(OmittedFact(f"{prefix}a field", why, is_unknown=True))
             continue
         try:
-            told[name] = None if value is None else allowed[name](value, cleaner)
+            cleaned[name] = None if value is None else allowed[name](value, cleaner)
         except UncleanText as error:
             left_out.append(OmittedFact(prefix + name, str(error)))
         except Exception as error:  # noqa: BLE001  a value that cannot be cleaned is left out
             why = f"it could not be cleaned ({type(error).__name__})"
             left_out.append(OmittedFact(prefix + name, why))
-    return told, left_out
+    return cleaned, left_out
 
 
-def _string(value: object) -> str:
+def _require_text(value: object) -> str:
     if not isinstance(value, str):
         raise UncleanText("it is not a text")
     return value

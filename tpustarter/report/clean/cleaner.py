@@ -13,10 +13,10 @@ from tpustarter.report.clean.name_shapes import replace_path
 from tpustarter.report.clean.pseudonyms import Pseudonyms
 from tpustarter.text.terminal import escape_text
 
-LINES = 60
-CHARACTERS = 300
+MAX_LINES = 60
+MAX_CHARACTERS = 300
 """Limits of a text in a report: the number of its last lines, and characters per line."""
-SEARCHED = 1024
+MAX_SEARCHED_CHARACTERS = 1024
 """Characters of each line that are searched for names."""
 _ESCAPE = re.compile(
     r"(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]|\x1b[\]PX^_].*?(?:\x07|\x1b\\|$)|\x1b[ -/]*[0-~]"
@@ -24,7 +24,7 @@ _ESCAPE = re.compile(
 _SECRET = re.compile(r"\[(?:token|key|secret|login|\$\w+)\]")
 _VARIABLE = re.compile(r"\[\$\w+\]")
 """The redactor's placeholder for a secret from a variable; its name may reveal something too."""
-_TIMES = 3
+_MAX_SEARCHES = 3
 """Maximum number of searches for secrets, which are repeated until nothing changes."""
 
 
@@ -41,25 +41,21 @@ class Cleaner:
         self.secrets = 0
         """Number of secrets that were removed."""
 
-    def clean_text(self, text: str, lines: int = LINES) -> str:
+    def clean_text(self, text: str, lines: int = MAX_LINES) -> str:
         """Return the last lines of some text, cleaned.
 
         Raises:
             UncleanText: A name or a secret remains in it.
         """
         # Secrets first, because an escape takes the letter after it, which may begin a secret.
-        plain = _ESCAPE.sub("", self._without_secrets(text.replace("\r\n", "\n")))
+        plain = _ESCAPE.sub("", self._remove_secrets(text.replace("\r\n", "\n")))
         # The whole text is searched before it is cut: half a secret is not recognised.
-        clean = self._without_secrets(plain).rstrip()
+        clean = self._remove_secrets(plain).rstrip()
         # Names that are shown end long before this limit, and long lines are slow to search.
-        clean = "\n".join(line[:SEARCHED] for line in clean.split("\n")[-lines:])
-        clean = self._without_secrets(self.names.replace_names(clean))
-        shown = [_visible(line)[:CHARACTERS] for line in clean.split("\n")]
-        return self.require_clean("\n".join(shown))
-
-    def clean_name(self, kind: str, value: str) -> str:
-        """Return the pseudonym of a name of this kind."""
-        return self.names.make_pseudonym(kind, value)
+        clean = "\n".join(line[:MAX_SEARCHED_CHARACTERS] for line in clean.split("\n")[-lines:])
+        clean = self._remove_secrets(self.names.replace_names(clean))
+        shown = (escape_text(line.replace("\t", " ")) for line in clean.split("\n"))
+        return self.require_clean("\n".join(line[:MAX_CHARACTERS] for line in shown))
 
     def pseudonymize_path(self, value: str) -> str:
         """Return a path, with pseudonyms unless it is public.
@@ -83,15 +79,11 @@ class Cleaner:
             raise UncleanText("a secret is left in it")
         return text
 
-    def _without_secrets(self, text: str) -> str:
-        for _ in range(_TIMES):
+    def _remove_secrets(self, text: str) -> str:
+        for _ in range(_MAX_SEARCHES):
             clean = _VARIABLE.sub("[secret]", self._redact.redact_secrets(text))
             self.secrets += max(0, len(_SECRET.findall(clean)) - len(_SECRET.findall(text)))
             if clean == text:
                 return clean
             text = clean
         raise UncleanText("it looks like a secret however often it is searched")
-
-
-def _visible(line: str) -> str:
-    return escape_text(line.replace("\t", " "))

@@ -136,7 +136,7 @@ _FILES = (
     r"ckpt|bin|safetensors|parquet|tfrecords?|h5|hdf5|pkl|pickle|pem|key|crt|tar|gz|zip|whl|md|"
     r"proto|pb|textproto|mlir|hlo|so|pyz|sql|db"
 )
-_KEPT_FILES = re.compile(
+_PUBLIC_FILES = re.compile(
     r"(?:xla_bridge|cloud_tpu_init|distributed|profiler|hardware_utils|__init__|__main__|setup|"
     r"environment_info|collect_env|asked|<string>|<stdin>|<frozen [\w.]+>)(?:\.py)?|"
     r"lib(?:tpu|c|m|pthread|stdc\+\+|gcc_s|dl|python3?[\d.]*)\.so[\d.]*|sdk\.so|tpu-vm\.log"
@@ -161,7 +161,7 @@ _HOST = re.compile(
     r"internal|lan|corp|intranet|local\b(?=\.)))(?::(?=\d))?(?![\w-]|\.\w)",
     re.IGNORECASE,
 )
-_SAID_HOST = re.compile(
+_MESSAGE_HOST = re.compile(
     r"((?i:\brunning on machine:\s|\b(?:host|node|server)_?name['\"]?\s{0,2}[:=]\s{0,2}['\"]?)|"
     r"\bnode=')(?!host-\d)([\w.-]{2,})"
 )
@@ -183,7 +183,7 @@ _RELATIVE = re.compile(
     rf"(?<![\w/.+@%=~#$-]){_CHARACTER}+(?:/{_CHARACTER}+)*\.(?:{_FILES})(?!\(|[\w-]|\.\w)|"
     rf"(?<![\w/.+@%=~#$-]){_CHARACTER}+/{_CHARACTER}+\.(?:{_FILES})(?![\w-])"
 )
-_FAILS = r"['\"`]?,? (?:failed|fails|not found|was|is|has|does|could|cannot|can't|in which|not)\b"
+_FAILED = r"['\"`]?,? (?:failed|fails|not found|was|is|has|does|could|cannot|can't|in which|not)\b"
 """Words after a name in a message, for names that may be common words."""
 _NAME = r"[A-Za-z0-9][\w.:-]{2,62}"
 _COMMON = (
@@ -192,19 +192,19 @@ _COMMON = (
     r"\w+(?:tion|sion|ment|ance|ence|ing|ity|ery))\b(?![.:-]\w))"
 )
 """Excludes common words after "project" or "bucket", as in "project setup failed"."""
-_TELLING = r"(?=[\w.:-]*[\d-])" + _NAME + r"(?<![.:])"
+_UNCOMMON_NAME = r"(?=[\w.:-]*[\d-])" + _NAME + r"(?<![.:])"
 """A name that is not a common English word."""
 _PERSON = r"[A-Za-z_][\w.+-]{0,31}"
-_IN_CONTEXT = tuple(
+_NAMES_IN_CONTEXT = tuple(
     re.compile(pattern, re.MULTILINE)
     for pattern in (
         # Google Cloud: messages of its services and of gcloud
-        rf"(?i:\bproject)[ #:=]{{1,2}}['\"`]?(?P<project>{_TELLING})",
-        rf"(?i:\bproject) ['\"`]?(?P<project>{_COMMON}{_NAME}){_FAILS}",
+        rf"(?i:\bproject)[ #:=]{{1,2}}['\"`]?(?P<project>{_UNCOMMON_NAME})",
+        rf"(?i:\bproject) ['\"`]?(?P<project>{_COMMON}{_NAME}){_FAILED}",
         rf"(?i:\bproject) (?P<quote>['\"`])(?P<project>{_NAME})(?P=quote)",
         r"(?i:\bproject[ _-]?(?:number|num|id)?)['\"]?[ :=#]{1,3}['\"]?(?P<project>\d{6,16})(?!\w)",
-        rf"(?i:\bbucket(?:[ _-]?name)?)['\"]?[ :=]{{1,2}}['\"`]?(?P<bucket>{_TELLING})(?!/)",
-        rf"(?i:\bbucket) (?P<bucket>{_COMMON}{_NAME}){_FAILS}",
+        rf"(?i:\bbucket(?:[ _-]?name)?)['\"]?[ :=]{{1,2}}['\"`]?(?P<bucket>{_UNCOMMON_NAME})(?!/)",
+        rf"(?i:\bbucket) (?P<bucket>{_COMMON}{_NAME}){_FAILED}",
         rf"(?i:\bbucket) (?P<quote>['\"`])(?P<bucket>{_NAME})(?P=quote)",
         (
             r"(?<![\w-])gke_(?P<project>[a-z][a-z0-9.:-]{4,60})_[a-z]+-[a-z]+\d+(?:-[a-z])?"
@@ -239,7 +239,7 @@ _IN_CONTEXT = tuple(
 )
 """Contexts in which a text is a name. Each group is named after a kind, with a number if it
 repeats."""
-_OF_THE_SYSTEM = frozenset(
+_SYSTEM_NAMES = frozenset(
     (
         "root",
         "nobody",
@@ -270,16 +270,16 @@ _OF_THE_SYSTEM = frozenset(
 """Names of users and groups that every machine has, and words before a number."""
 PSEUDONYM = re.compile(r"(?:project|host|user|email|bucket|address|path)-\d+(?:\.\w+)?")
 """A pseudonym, possibly with a file suffix."""
-_KEPT_ADDRESSES = ("169.254.169.254",)
+_PUBLIC_ADDRESSES = ("169.254.169.254",)
 """Google's metadata server, which has this address on every machine."""
 
 
 def replace_names(text: str, replace: Replace) -> str:
     """Return text in which everything with the shape of a name is a pseudonym."""
-    for pattern in _IN_CONTEXT:
-        text = pattern.sub(lambda match: _named(match, replace), text)
-    text = _BUCKET.sub(lambda match: _bucket(match, replace), text)
-    text = _LINK.sub(lambda match: _link(match, replace), text)
+    for pattern in _NAMES_IN_CONTEXT:
+        text = pattern.sub(lambda match: _replace_in_context(match, replace), text)
+    text = _BUCKET.sub(lambda match: _replace_bucket(match, replace), text)
+    text = _LINK.sub(lambda match: _replace_link(match, replace), text)
     text = _EMAIL.sub(lambda match: replace("email", match[0]), text)
     text = _PROJECT.sub(lambda match: match[1] + replace("project", match[2]), text)
     text = _FRAME.sub(lambda match: match["before"] + replace_path(match["path"], replace), text)
@@ -288,14 +288,16 @@ def replace_names(text: str, replace: Replace) -> str:
     )
     for pattern in (_WINDOWS, _ABSOLUTE, _RELATIVE):
         text = pattern.sub(lambda match: replace_path(match[0], replace), text)
-    text = _SAID_HOST.sub(lambda match: match[1] + _said(match[2], replace), text)
-    text = _HOST.sub(lambda match: _host(match[0], replace), text)
+    text = _MESSAGE_HOST.sub(
+        lambda match: match[1] + _replace_message_host(match[2], replace), text
+    )
+    text = _HOST.sub(lambda match: _replace_host(match[0], replace), text)
     for pattern in (_NETWORK, _IP4, _IP6):
         text = pattern.sub(lambda match: replace_address(match[0], replace), text)
     return text
 
 
-def _named(match: re.Match[str], replace: Replace) -> str:
+def _replace_in_context(match: re.Match[str], replace: Replace) -> str:
     made, end = "", match.start()
     for group, name in match.groupdict().items():
         kind = group.partition("_")[0]
@@ -305,7 +307,7 @@ def _named(match: re.Match[str], replace: Replace) -> str:
         end = match.end(group)
         if kind == "path":
             made += replace_path(name, replace)
-        elif name in _OF_THE_SYSTEM or PSEUDONYM.fullmatch(name) or name in _BUCKETS:
+        elif name in _SYSTEM_NAMES or PSEUDONYM.fullmatch(name) or name in _BUCKETS:
             made += name
         else:
             made += replace(kind, name)
@@ -316,13 +318,12 @@ def replace_path(name: str, replace: Replace) -> str:
     """Return a path if it is public, or else a pseudonym, which may keep a public end."""
     trimmed = name.rstrip(".,:;")
     rest = name[len(trimmed) :]
-    return _path(trimmed, replace) + rest if trimmed else name
+    return _replace_trimmed_path(trimmed, replace) + rest if trimmed else name
 
 
-def _path(name: str, replace: Replace) -> str:
-    if _PUBLIC_FOLDERS.fullmatch(name) or _KEPT_FILES.fullmatch(name) or PSEUDONYM.fullmatch(name):
-        return name
-    if _FRAME_OF_PACKAGE.fullmatch(name):
+def _replace_trimmed_path(name: str, replace: Replace) -> str:
+    public = (_PUBLIC_FOLDERS, _PUBLIC_FILES, PSEUDONYM, _FRAME_OF_PACKAGE)
+    if any(pattern.fullmatch(name) for pattern in public):
         return name
     parts = _PYTHON.fullmatch(name)
     if parts and (end := _public_end(parts["rest"])):
@@ -351,13 +352,13 @@ def replace_address(text: str, replace: Replace) -> str:
         is_network_card = _NETWORK.fullmatch(text) is not None
         return replace("address", text) if is_network_card else text
     # 0.12.0.1 is a version of JAX, not an address: nothing is reachable at 0.x.
-    nobody = one.version == 4 and int(one) >> 24 == 0
-    if one.is_loopback or one.is_unspecified or nobody or text in _KEPT_ADDRESSES:
+    is_unroutable = one.version == 4 and int(one) >> 24 == 0
+    if one.is_loopback or one.is_unspecified or is_unroutable or text in _PUBLIC_ADDRESSES:
         return text
     return replace("address", text)
 
 
-def _bucket(match: re.Match[str], replace: Replace) -> str:
+def _replace_bucket(match: re.Match[str], replace: Replace) -> str:
     if match["bucket"] in _BUCKETS:
         return match[0]
     start = match["scheme"] + replace("bucket", match["bucket"])
@@ -365,7 +366,7 @@ def _bucket(match: re.Match[str], replace: Replace) -> str:
     return start + (f"/{replace('path', below)}" if below.strip("/") else below)
 
 
-def _link(match: re.Match[str], replace: Replace) -> str:
+def _replace_link(match: re.Match[str], replace: Replace) -> str:
     name, port, below = match["host"], match["port"] or "", match["path"] or ""
     if below.split("/")[1:2] and below.split("/")[1] in _BUCKETS:
         return match[0]
@@ -373,21 +374,21 @@ def _link(match: re.Match[str], replace: Replace) -> str:
         kept = below if _PUBLIC_PATH.fullmatch(below.partition("?")[0]) and "?" not in below else ""
         rest = kept or (f"/{replace('path', below)}" if below.strip("/") else below)
         return f"{match['scheme']}{name}{port}{rest}"
-    if re.fullmatch(r"bucket-\d+|host-\d+", name):
+    if name == "localhost" or re.fullmatch(r"bucket-\d+|host-\d+", name):
         shown = name
-    elif name in ("localhost",) or re.fullmatch(r"[\d.]+|\[.*\]", name):
-        shown = replace_address(name.strip("[]"), replace) if name != "localhost" else name
+    elif re.fullmatch(r"[\d.]+|\[.*\]", name):
+        shown = replace_address(name.strip("[]"), replace)
     else:
         shown = replace("host", name)
     rest = f"/{replace('path', below)}" if below.strip("/") else below
     return f"{match['scheme']}{shown}{port}{rest}"
 
 
-def _said(name: str, replace: Replace) -> str:
+def _replace_message_host(name: str, replace: Replace) -> str:
     return name if _IP4.fullmatch(name) or name == "localhost" else replace("host", name)
 
 
-def _host(name: str, replace: Replace) -> str:
+def _replace_host(name: str, replace: Replace) -> str:
     bare = name.rstrip(":")
     if _SITES.fullmatch(bare) or PSEUDONYM.fullmatch(bare):
         return name

@@ -17,11 +17,11 @@ from tpustarter.report.clean import name_shapes
 
 KINDS = ("project", "host", "user", "email", "bucket", "address", "path")
 """The kinds of names; each is the prefix of its pseudonyms."""
-ANYWHERE = 6
+MIN_LENGTH_ANYWHERE = 6
 """Minimum length of a name that is replaced anywhere in a text; shorter names are replaced only as
 whole words."""
-SHORTEST = 2
-_OURS = re.compile(rf"(?:{'|'.join(KINDS)})-\d+", re.IGNORECASE)
+MIN_LENGTH = 2
+_PSEUDONYM = re.compile(rf"(?:{'|'.join(KINDS)})-\d+", re.IGNORECASE)
 _COMMON = frozenset(
     (
         *KINDS,
@@ -52,7 +52,7 @@ class Pseudonyms:
         """Add names that are replaced wherever they occur, even without a recognisable shape."""
         for name in names:
             key = name.strip().casefold()
-            if len(key) >= SHORTEST and key not in _COMMON and not _OURS.fullmatch(key):
+            if len(key) >= MIN_LENGTH and key not in _COMMON and not _PSEUDONYM.fullmatch(key):
                 self._known.setdefault(key, kind)
                 self._pattern = None
 
@@ -65,17 +65,13 @@ class Pseudonyms:
     def replace_names(self, text: str) -> str:
         """Return text with all known names replaced."""
         text = name_shapes.replace_names(text, self.make_pseudonym)
-        if pattern := self._compiled():
-            text = pattern.sub(self._known_one, text)
+        if pattern := self._compile_pattern():
+            text = pattern.sub(self._replace_known_name, text)
         return text
-
-    def is_known(self, name: str) -> bool:
-        """Return whether a name was added by `add_names`."""
-        return name.strip().casefold() in self._known
 
     def list_remaining_kinds(self, text: str) -> list[str]:
         """Return the kinds of known names that cleaned text still has; empty if none."""
-        pattern = self._compiled()
+        pattern = self._compile_pattern()
         found = pattern.finditer(text) if pattern else ()
         return sorted({self._known[match[0].casefold()] for match in found})
 
@@ -83,19 +79,19 @@ class Pseudonyms:
         """Return the pseudonyms by kind and name, which are the only link back to the names."""
         return {kind: dict(names) for kind, names in self._numbers.items() if names}
 
-    def _known_one(self, match: re.Match[str]) -> str:
+    def _replace_known_name(self, match: re.Match[str]) -> str:
         return self.make_pseudonym(self._known[match[0].casefold()], match[0])
 
-    def _compiled(self) -> re.Pattern[str] | None:
+    def _compile_pattern(self) -> re.Pattern[str] | None:
         if self._pattern is None and self._known:
             # Longest first, because one name may be the beginning of another.
             names = sorted(self._known, key=lambda name: (-len(name), name))
-            self._pattern = re.compile("|".join(map(_alone, names)), re.IGNORECASE)
+            self._pattern = re.compile("|".join(map(_name_pattern, names)), re.IGNORECASE)
         return self._pattern
 
 
-def _alone(name: str) -> str:
+def _name_pattern(name: str) -> str:
     escaped = re.escape(name)
-    if len(name) >= ANYWHERE:
+    if len(name) >= MIN_LENGTH_ANYWHERE:
         return escaped
     return rf"(?<![A-Za-z0-9]){escaped}(?![A-Za-z0-9])"

@@ -41,12 +41,12 @@ from tpustarter.report.collect import software
 from tpustarter.report.collect.collector import Collector, CollectorUnanswered, ReportContext
 
 Fields = dict[str, object]
-FRESH_S = 30.0
-_GOOD = ("healthy", "degraded")
-_QUOTING = ("HOST-ENVIRONMENT-",)
+HOST_CHECKS_LIMIT_S = 30.0
+_GOOD_VERDICTS = ("healthy", "degraded")
+_VARIABLE_FINDINGS = ("HOST-ENVIRONMENT-",)
 """Prefixes of findings that quote the user's variables, so only their name is reported."""
-_WORTH_TELLING = ("warn", "fail")
-MOST_KEPT = 20
+_REPORTED_VERDICTS = ("warn", "fail")
+MAX_SEARCHED_REPORTS = 20
 """Maximum number of saved reports, newest first, that are searched for a good run."""
 
 
@@ -69,20 +69,17 @@ def run_host_checks(context: ReportContext) -> Fields:
     request = CheckRequest(("host.*",), level="static", python=str(chosen.path) if chosen else None)
     try:
         check = MachineCheck(request, machine=context.machine, folder=context.folder)
+        timer = threading.Timer(HOST_CHECKS_LIMIT_S - 5, check.stop)
+        timer.daemon = True
+        timer.start()
+        try:
+            for _ in check.events():
+                pass
+        finally:
+            timer.cancel()
     except Problem as problem:
         raise CollectorUnanswered(problem.full_text) from problem
-    timer = threading.Timer(FRESH_S - 5, check.stop)
-    timer.daemon = True
-    timer.start()
-    try:
-        for _ in check.events():
-            pass
-    except Problem as problem:
-        raise CollectorUnanswered(problem.full_text) from problem
-    finally:
-        timer.cancel()
-    context.found.checks = check.run
-    run = check.run
+    run = context.shared.checks = check.run
     return {
         "verdict": judge_run(run),
         "counts": run.count_statuses(),
@@ -100,7 +97,7 @@ def run_host_checks(context: ReportContext) -> Fields:
             }
             for result in run.results
             for finding in result.findings
-            if finding["verdict"] in _WORTH_TELLING
+            if finding["verdict"] in _REPORTED_VERDICTS
         ],
         "errors": [
             {
@@ -116,7 +113,7 @@ def run_host_checks(context: ReportContext) -> Fields:
 
 
 def _format_finding(finding: FindingFields) -> str:
-    if str(finding["code"]).startswith(_QUOTING):
+    if str(finding["code"]).startswith(_VARIABLE_FINDINGS):
         return str(finding["name"])
     found = f"{finding['name']}: found {finding['found']}"
     unit = f" {finding['unit']}" if finding["unit"] else ""
@@ -126,23 +123,23 @@ def _format_finding(finding: FindingFields) -> str:
 
 def collect_changes(context: ReportContext) -> Fields:
     """Compare the last good saved run with this machine's current state."""
-    if context.found.checks is None:
+    if context.shared.checks is None:
         raise CollectorUnanswered("the host checks gave no result to compare with")
-    before = _last_good()
+    before = _find_last_good_run()
     if before is None:
         raise CollectorUnanswered("no good run is kept here (`tpustarter check --save` keeps one)")
-    now = saved_reports.parse_saved_report(run_document.make_json_document(context.found.checks))
+    now = saved_reports.parse_saved_report(run_document.make_json_document(context.shared.checks))
     ran = {result.id for result in now.results}
     before.results = [result for result in before.results if result.id in ran]
     compared = run_comparison.compare_runs("the last good run", before, now)
-    tells = {one.name for one in compared.environment if one.now == "set"}
+    changed = {one.name for one in compared.environment if one.now == "set"}
     return {
         "since": compared.started,
         "verdict_then": before.verdict,
         "verified_on_then": before.verified_on,
-        "versions": _told(compared.versions, _VERSIONS),
-        "machine": _told(compared.target, _MACHINE),
-        "settings": sorted(tells & {*software.VARIABLES, *software.FLAGS, *software.NAMED_ONLY}),
+        "versions": _format_changes(compared.versions, _VERSIONS),
+        "machine": _format_changes(compared.target, _MACHINE),
+        "settings": sorted(changed & {*software.VARIABLES, *software.FLAGS, *software.NAMED_ONLY}),
         "results": msgspec.to_builtins(compared.results),
     }
 
@@ -152,7 +149,7 @@ _VERSIONS = dict.fromkeys(("tpustarter", "python", *software.PACKAGES), VERSION)
 _MACHINE = {"chips": r"\d{1,4}", "generation": "|".join(row.name for row in GENERATIONS)}
 
 
-def _told(differences: list[ValueChange], forms: Mapping[str, str]) -> list[Fields]:
+def _format_changes(differences: list[ValueChange], forms: Mapping[str, str]) -> list[Fields]:
     """Return the differences of known fields, hiding values that lack the expected form."""
 
     def value(name: str, one: object) -> str:
@@ -171,32 +168,21 @@ def _told(differences: list[ValueChange], forms: Mapping[str, str]) -> list[Fiel
     ]
 
 
-def _last_good() -> SavedReport | None:
-    for file in saved_reports.list_reports()[: -MOST_KEPT - 1 : -1]:
+def _find_last_good_run() -> SavedReport | None:
+    for file in saved_reports.list_reports()[: -MAX_SEARCHED_REPORTS - 1 : -1]:
         with contextlib.suppress(Problem):
             _, good = saved_reports.read_report(str(file))
-            if good.verdict in _GOOD:
+            if good.verdict in _GOOD_VERDICTS:
                 return good
     return None
 
 
-def list_findings(context: ReportContext) -> tuple[FindingFields, ...]:
-    """Return all findings of the fresh host checks, or none if there was no run."""
-    results = context.found.checks.results if context.found.checks else ()
-    return tuple(finding for result in results for finding in result.findings)
-
-
-def has_tpu(context: ReportContext) -> bool:
-    """Return whether the fresh host checks found chips."""
-    return bool(context.found.checks and context.found.checks.host.get("chips"))
-
-
-def read_remembered_names() -> Fields:
+def read_saved_pseudonyms() -> Fields:
     """Return the pseudonyms of earlier reports."""
     return state.load_state("report-names")
 
 
-def remember_names(names: Mapping[str, object]) -> None:
+def save_pseudonyms(names: Mapping[str, object]) -> None:
     """Save the pseudonyms in the state folder, readable only by this user.
 
     Raises:
@@ -205,7 +191,7 @@ def remember_names(names: Mapping[str, object]) -> None:
     state.save_state("report-names", {**names})
 
 
-def _counts(value: object, cleaner: Cleaner) -> dict[str, object]:
+def _clean_counts(value: object, cleaner: Cleaner) -> dict[str, object]:
     counts = as_object(value)
     return {name: clean_number(counts.get(name, 0), cleaner) for name in STATUSES}
 
@@ -217,7 +203,7 @@ TIME = pattern_rule(r"\d{4}-\d\d-\d\dT[\d:]{5,8}(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)?")
 _STATUS = choice_rule(*STATUSES)
 _NAME = pattern_rule(r"[A-Za-z][A-Za-z0-9_.-]{0,60}")
 _VALUE = pattern_rule(rf"absent|\(not told\)|{VERSION}|{'|'.join(_MACHINE.values())}")
-_CHANGED = rows_rule({"name": _NAME, "before": _VALUE, "now": _VALUE})
+_CHANGED_VALUES = rows_rule({"name": _NAME, "before": _VALUE, "now": _VALUE})
 
 
 COLLECTORS = (
@@ -232,7 +218,7 @@ COLLECTORS = (
             "verdict": _VERDICT,
             "verified_on": choice_rule(*KINDS),
             "headline": cleaned_text_rule(3),
-            "counts": _counts,
+            "counts": _clean_counts,
         },
     ),
     Collector(
@@ -241,7 +227,7 @@ COLLECTORS = (
         run_host_checks,
         {
             "verdict": _VERDICT,
-            "counts": _counts,
+            "counts": _clean_counts,
             "python_version": clean_version,
             "frameworks": mapping_rule(dict.fromkeys(_FRAMEWORKS, clean_version)),
             "blocked": cleaned_text_rule(2),
@@ -250,7 +236,7 @@ COLLECTORS = (
                     "check": _ID,
                     "status": _STATUS,
                     "code": pattern_rule(r"[A-Z0-9-]{2,60}"),
-                    "verdict": choice_rule(*_WORTH_TELLING),
+                    "verdict": choice_rule(*_REPORTED_VERDICTS),
                     "what": cleaned_text_rule(2),
                     "hint": cleaned_text_rule(2),
                 }
@@ -264,7 +250,7 @@ COLLECTORS = (
                 }
             ),
         },
-        limit_s=FRESH_S,
+        limit_s=HOST_CHECKS_LIMIT_S,
     ),
     Collector(
         "changes",
@@ -274,8 +260,8 @@ COLLECTORS = (
             "since": TIME,
             "verdict_then": _VERDICT,
             "verified_on_then": choice_rule(*KINDS),
-            "versions": _CHANGED,
-            "machine": _CHANGED,
+            "versions": _CHANGED_VALUES,
+            "machine": _CHANGED_VALUES,
             "settings": list_rule(_NAME),
             "results": rows_rule(
                 {

@@ -57,7 +57,7 @@ class ReportContext:
     """Seconds that a process may take before it counts as hung."""
     progress: Callable[[str], None] = lambda _: None
     """Called with a sentence about the current step."""
-    found: SharedFacts = field(default_factory=SharedFacts)
+    shared: SharedFacts = field(default_factory=SharedFacts)
 
 
 @dataclass(frozen=True)

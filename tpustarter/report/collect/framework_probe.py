@@ -16,12 +16,12 @@ import time
 from collections.abc import Callable, Mapping
 
 STACK_SIGNAL = signal.SIGUSR1
-MOST_ERROR = 8_000
+MAX_ERROR = 8_000
 """Maximum length of a traceback, of which the end is kept."""
 METRICS = ("ici_link_health", "tpu_throttle_score", "hbm_capacity_usage", "hbm_capacity_total")
 """Metrics of libtpu's SDK; a host alone cannot see link health and throttling."""
 
-ASIDE = ("environment of JAX", "environment of PyTorch", "libtpu.sdk")
+OPTIONAL_STEPS = ("environment of JAX", "environment of PyTorch", "libtpu.sdk")
 """Steps that may fail although nothing is wrong; PyTorch's own, for instance, looks for pip."""
 
 Say = Callable[[Mapping[str, object]], None]
@@ -60,15 +60,15 @@ def _run_step(name: str, step: Step, say: Say) -> bool:
         import traceback
 
         text = "".join(traceback.format_exception(type(error), error, error.__traceback__))
-        if len(text) > MOST_ERROR:  # from a whole line on, because half a secret is not recognised
-            text = text[-MOST_ERROR:].partition("\n")[2]
+        if len(text) > MAX_ERROR:  # from a whole line on, because half a secret is not recognised
+            text = text[-MAX_ERROR:].partition("\n")[2]
         say({"event": "failed", "step": name, "seconds": time.monotonic() - started, "error": text})
         return name.startswith("environment")
     say({"event": "end", "step": name, "seconds": time.monotonic() - started, "facts": facts})
     return True
 
 
-def _version(name: str) -> dict[str, object]:
+def _import_version(name: str) -> dict[str, object]:
     module = importlib.import_module(name)
     return {"version": str(getattr(module, "__version__", "unknown"))}
 
@@ -103,7 +103,7 @@ def _jax_product() -> dict[str, object]:
 
 def _torch_xla_version() -> dict[str, object]:
     """Return the version with its commits, which identify a nightly build to the maintainers."""
-    facts = _version("torch_xla")
+    facts = _import_version("torch_xla")
     with contextlib.suppress(Exception):
         built = importlib.import_module("torch_xla.version")
         facts["commits"] = {"torch": built.__torch_gitrev__, "torch_xla": built.__xla_gitrev__}
@@ -112,7 +112,7 @@ def _torch_xla_version() -> dict[str, object]:
 
 def _tensorflow_version() -> dict[str, object]:
     """Return the version with `tf.version.GIT_VERSION`, which TensorFlow's issue form asks for."""
-    facts = _version("tensorflow")
+    facts = _import_version("tensorflow")
     tensorflow: object = sys.modules["tensorflow"]
     with contextlib.suppress(Exception):
         facts["built_from"] = str(tensorflow.version.GIT_VERSION)
@@ -152,29 +152,29 @@ def _torch_tpu_devices() -> dict[str, object]:
     return {"platform": str(platform), "local": accelerator.device_count()}
 
 
-def _sdk() -> dict[str, object]:
-    told: dict[str, object] = {}
+def _libtpu_metrics() -> dict[str, object]:
+    metrics: dict[str, object] = {}
     try:
         monitoring = importlib.import_module("libtpu.sdk").tpumonitoring  # type: ignore[attr-defined]
     except ImportError:  # an older libtpu has none
-        return {"metrics": told}
+        return {"metrics": metrics}
     for name in METRICS:
         with contextlib.suppress(Exception):
-            told[name] = [str(value)[:80] for value in monitoring.get_metric(name).data()][:64]
-    return {"metrics": told}
+            metrics[name] = [str(value)[:80] for value in monitoring.get_metric(name).data()][:64]
+    return {"metrics": metrics}
 
 
 STEPS: dict[str, tuple[Step, bool]] = {
-    "import jax": (lambda: _version("jax"), False),
+    "import jax": (lambda: _import_version("jax"), False),
     "jax.devices()": (_jax_devices, True),
     "a product in JAX": (_jax_product, True),
     "environment of JAX": (_jax_environment, True),
-    "libtpu.sdk": (_sdk, True),
-    "import torch": (lambda: _version("torch"), False),
+    "libtpu.sdk": (_libtpu_metrics, True),
+    "import torch": (lambda: _import_version("torch"), False),
     "environment of PyTorch": (_torch_environment, False),
     "import torch_xla": (_torch_xla_version, False),
     "devices of torch_xla": (_torch_xla_devices, True),
-    "import torch_tpu": (lambda: _version("torch_tpu"), False),
+    "import torch_tpu": (lambda: _import_version("torch_tpu"), False),
     "devices of torch_tpu": (_torch_tpu_devices, True),
     "import tensorflow": (_tensorflow_version, False),
     "devices of tensorflow": (_tensorflow_devices, True),

@@ -54,7 +54,7 @@ STEPS: Mapping[str, tuple[str, ...]] = {
 """The steps for each framework, in order; after one without a result, no other is run."""
 IMPORTS = frozenset(step for steps in STEPS.values() for step in steps if step.startswith("import"))
 """Steps that compute and read files, and take long on a busy machine or a slow disk."""
-ON_TPU = {"libtpu.sdk": "libtpu", "devices of tensorflow": "tensorflow-tpu"}
+TPU_STEPS = {"libtpu.sdk": "libtpu", "devices of tensorflow": "tensorflow-tpu"}
 """Steps that run only if the plan is to use a TPU and this package is installed.
 
 Many TPU VMs have a TensorFlow for the CPU next to JAX, which would fail to find a TPU.
@@ -63,7 +63,7 @@ TITLES = {name: row.title for name, row in FRAMEWORKS.items()} | {"torch": "PyTo
 POLL_S = 0.2
 WORK_S = 5.0
 """The last seconds of the wait, which show whether a process is working or stuck."""
-WORKING = 0.02
+BUSY_SHARE = 0.02
 """The share of that time that a working process gets a processor, even on a busy machine."""
 END_S = 60.0
 """Seconds for writing stacks and ending a process, in addition to the wait itself."""
@@ -107,7 +107,7 @@ def make_framework_collector(framework: str, wait_s: float) -> Collector:
     return Collector(
         framework,
         title,
-        lambda context: _ask(framework, context),
+        lambda context: _query_framework(framework, context),
         _ALLOWED,
         limit_s=wait_s + END_S,
     )
@@ -115,12 +115,12 @@ def make_framework_collector(framework: str, wait_s: float) -> Collector:
 
 def list_frameworks(context: ReportContext) -> list[str]:
     """Return the frameworks installed in the Python under test."""
-    installed = context.found.packages or {}
+    installed = context.shared.packages or {}
     named = {"tensorflow": ("tensorflow", "tensorflow-tpu")}
     return [one for one in STEPS if any(name in installed for name in named.get(one, (one,)))]
 
 
-def _ask(framework: str, context: ReportContext) -> Fields:
+def _query_framework(framework: str, context: ReportContext) -> Fields:
     if context.interpreter is None:
         raise CollectorUnanswered("there is no Python to test on this machine")
     run_plan = framework_plan.make_plan(
@@ -143,16 +143,17 @@ def _ask(framework: str, context: ReportContext) -> Fields:
             env = framework_plan.make_probe_environment(
                 run_plan, context.machine.env, folder, framework
             )
-            installed = context.found.packages or {}
+            installed = context.shared.packages or {}
             steps = [
                 step
                 for step in STEPS[framework]
-                if step not in ON_TPU or (run_plan.platform == "tpu" and ON_TPU[step] in installed)
+                if step not in TPU_STEPS
+                or (run_plan.platform == "tpu" and TPU_STEPS[step] in installed)
             ]
-            one = _run(steps, context, folder, env, hold, starts=not why)
+            one = _run_probe(steps, context, folder, env, hold, starts=not why)
     except Problem as problem:
         raise CollectorUnanswered(problem.full_text) from problem
-    context.found.outputs[framework] = "\n".join(
+    context.shared.outputs[framework] = "\n".join(
         [
             one.output,
             one.device_log,
@@ -161,15 +162,15 @@ def _ask(framework: str, context: ReportContext) -> Fields:
             *(event.error for event in one.events),
         ]
     )
-    facts = _facts(framework, one, run_plan.platform, why)
-    if isinstance(said := facts.get("environment_info"), str):
-        facts["environment_info"] = _allowed_variables(said, context.machine.env)
+    facts = _make_facts(framework, one, run_plan.platform, why)
+    if isinstance(info := facts.get("environment_info"), str):
+        facts["environment_info"] = _redact_variables(info, context.machine.env)
     if unanswered := facts["hung_in"] or facts["unfinished_in"]:
-        context.found.hung[framework] = str(unanswered)
+        context.shared.hung[framework] = str(unanswered)
     return facts
 
 
-def _run(
+def _run_probe(
     steps: Sequence[str],
     context: ReportContext,
     folder: Path,
@@ -202,11 +203,11 @@ def _run(
     try:
         while one.gone is None and time.monotonic() - began < context.wait_s:
             event = probe.read(POLL_S)
-            times.append(_processor_s(probe.pid))
+            times.append(_read_cpu_time_s(probe.pid))
             one.gone = event if event and event["event"] == "gone" else None
         one.waited_s = time.monotonic() - began
-        one.events = list(_events(answers))
-        one.is_working = times[-1] - times[0] > WORKING * len(times) * POLL_S if times else False
+        one.events = list(_read_events(answers))
+        one.is_working = bool(times) and times[-1] - times[0] > BUSY_SHARE * len(times) * POLL_S
         if one.gone is None and one.events:  # before it is ready, a signal would end it
             one.python_stack = stacks.read_python_stacks(probe.pid, stack_file)
             one.native_stack, one.native_why = stacks.read_native_stacks(probe.pid, python, env)
@@ -221,7 +222,7 @@ def _run(
     return one
 
 
-def _processor_s(pid: int) -> float:
+def _read_cpu_time_s(pid: int) -> float:
     """Return the CPU time of a process in seconds, or 0 if it is gone."""
     try:
         stat = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
@@ -231,19 +232,19 @@ def _processor_s(pid: int) -> float:
         return 0.0
 
 
-def _events(file: Path) -> Iterator[ProbeAnswer]:
+def _read_events(file: Path) -> Iterator[ProbeAnswer]:
     for line in file.read_text(encoding="utf-8", errors="replace").splitlines():
         with contextlib.suppress(ValueError):
             if event := as_type(json.loads(line), ProbeAnswer):
                 yield event
 
 
-def _facts(framework: str, one: FrameworkAnswer, platform: str, why: str) -> Fields:
+def _make_facts(framework: str, one: FrameworkAnswer, platform: str, why: str) -> Fields:
     begun = [event.step for event in one.events if event.event == "begin"]
     ended = {event.step: event for event in one.events if event.event in ("end", "failed")}
     hung = next((step for step in begun if step not in ended), None)
     is_slow = one.is_working and hung in IMPORTS
-    steps = [_step(name, ended, begun, one) for name in STEPS[framework]]
+    steps = [_make_step_row(name, ended, begun, one) for name in STEPS[framework]]
     facts: Fields = {
         "planned_platform": platform,
         "steps": steps,
@@ -253,7 +254,7 @@ def _facts(framework: str, one: FrameworkAnswer, platform: str, why: str) -> Fie
         "load": round(os.getloadavg()[0], 1) if is_slow else None,
         "cores": os.cpu_count() if is_slow else None,
         "waited_s": round(one.waited_s, 1) if one.gone is None else None,
-        "ended": _ended(one, hung),
+        "ended": _format_end(one, hung),
         "python_stack": one.python_stack or None,
         "native_stack": one.native_stack or None,
         "no_native_stack": one.native_why or None,
@@ -261,11 +262,11 @@ def _facts(framework: str, one: FrameworkAnswer, platform: str, why: str) -> Fie
         "libtpu_log": one.device_log.strip() or None,
     }
     for step, event in ended.items():
-        told = event.facts
+        answer = event.facts
         if step.startswith("import"):
-            facts["version"] = told.get("version")
+            facts["version"] = answer.get("version")
         facts |= {
-            key: told[key]
+            key: answer[key]
             for key in (
                 "platform",
                 "kind",
@@ -280,20 +281,20 @@ def _facts(framework: str, one: FrameworkAnswer, platform: str, why: str) -> Fie
                 "commits",
                 "built_from",
             )
-            if key in told
+            if key in answer
         }
         if event.event == "failed":
-            facts["aside" if step in framework_probe.ASIDE else "error"] = event.error
+            facts["aside" if step in framework_probe.OPTIONAL_STEPS else "error"] = event.error
     return facts
 
 
-def _allowed_variables(said: str, env: Mapping[str, str]) -> str:
+def _redact_variables(text: str, env: Mapping[str, str]) -> str:
     """Remove values that a report may not contain from a framework's text on its environment.
 
     Variables that this program set for the process are left out, because they are not the user's.
     """
     lines: list[str] = []
-    for line in said.splitlines():
+    for line in text.splitlines():
         name, equals, value = line.partition("=")
         if not (equals and name.startswith(("JAX_", "XLA_"))):
             lines.append(line)
@@ -308,7 +309,7 @@ def _allowed_variables(said: str, env: Mapping[str, str]) -> str:
     return "\n".join(lines)
 
 
-def _ended(one: FrameworkAnswer, hung: str | None) -> str | None:
+def _format_end(one: FrameworkAnswer, hung: str | None) -> str | None:
     if one.gone is None or (one.gone["code"] == 0 and hung is None):
         return None
     number = one.gone["signal"]
@@ -316,26 +317,17 @@ def _ended(one: FrameworkAnswer, hung: str | None) -> str | None:
     return f"{how} in {hung}" if hung else how
 
 
-def _step(
+def _make_step_row(
     name: str, ended: Mapping[str, ProbeAnswer], begun: list[str], one: FrameworkAnswer
 ) -> Fields:
     if name in ended:
         state = "answered" if ended[name].event == "end" else "failed"
         return {"step": name, "state": state, "seconds": round(ended[name].seconds, 2)}
     if name in begun:
-        return {
-            "step": name,
-            "state": _state(name, one),
-            "seconds": round(one.waited_s, 2),
-        }
+        state = "unfinished" if one.is_working and name in IMPORTS else "hung"
+        state = "crashed" if one.gone else state
+        return {"step": name, "state": state, "seconds": round(one.waited_s, 2)}
     return {"step": name, "state": "not asked", "seconds": None}
-
-
-def _state(name: str, one: FrameworkAnswer) -> str:
-    """Return the state of the step in which the process ended, or was ended."""
-    if one.gone is not None:
-        return "crashed"
-    return "unfinished" if one.is_working and name in IMPORTS else "hung"
 
 
 _STEP = choice_rule(*framework_probe.STEPS, "start of Python")

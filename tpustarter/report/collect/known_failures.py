@@ -25,18 +25,17 @@ from tpustarter.report.clean.allowed_fields import (
     pattern_rule,
     rows_rule,
 )
-from tpustarter.report.collect import check_runs
 from tpustarter.report.collect.collector import Collector, CollectorUnanswered, ReportContext
 from tpustarter.report.report_document import FRAMEWORK_SECTIONS
 
-MOST = 6
+MAX_MATCHES = 6
 """Maximum number of reported matches per text; the first is the root cause."""
 LOG_S = 120.0
 """Timeout for reading the user's log."""
-FROM_LOG, FROM_LAST, FROM_CHECKS = "the log", "the last error of the log", "failing checks"
+FROM_LOG, FROM_LAST_ERROR, FROM_CHECKS = "the log", "the last error of the log", "failing checks"
 FROM_FILES = "the files that reproduce failures"
-SOURCES = (FROM_LOG, FROM_LAST, FROM_CHECKS, FROM_FILES, *FRAMEWORK_SECTIONS)
-"""The texts that are searched for known failures; `FROM_LAST` only in a reopened report."""
+SOURCES = (FROM_LOG, FROM_LAST_ERROR, FROM_CHECKS, FROM_FILES, *FRAMEWORK_SECTIONS)
+"""The texts that are searched for known failures; `FROM_LAST_ERROR` only in a reopened report."""
 
 
 def collect_known_failures(context: ReportContext) -> dict[str, object]:
@@ -44,13 +43,16 @@ def collect_known_failures(context: ReportContext) -> dict[str, object]:
     scanner = log_scanner.FailureScanner(
         known_failures.read_known_failures(), Redactor(context.machine.env).redact_secrets
     )
+    checks = context.shared.checks
+    results = checks.results if checks else ()
     machine = machine_evidence.MachineEvidence(
-        check_runs.list_findings(context), check_runs.has_tpu(context)
+        tuple(finding for result in results for finding in result.findings),
+        has_tpu=bool(checks and checks.host.get("chips")),
     )
     matches: list[dict[str, object]] = []
     searched: list[str] = []
     more: dict[str, object] = {}
-    for source, stream in _texts(context):
+    for source, stream in _open_texts(context):
         with stream:
             scan = scanner.scan(stream)
         searched.append(source)
@@ -62,21 +64,21 @@ def collect_known_failures(context: ReportContext) -> dict[str, object]:
         found = machine_evidence.add_machine_evidence(
             failure_ranking.rank_failures(scan, known_failures.read_known_failures()), machine
         )
-        matches += [make_known_failure_row(one, source) for one in found[:MOST]]
+        matches += [make_known_failure_row(one, source) for one in found[:MAX_MATCHES]]
     if not searched:
         raise CollectorUnanswered("there is no text to search; `--log FILE` gives one")
     return {"matches": matches, "searched": searched, **more}
 
 
-def _texts(context: ReportContext) -> Iterator[tuple[str, IO[bytes]]]:
+def _open_texts(context: ReportContext) -> Iterator[tuple[str, IO[bytes]]]:
     if context.log is not None:
         yield FROM_LOG, open_log(context)
-    for framework, output in context.found.outputs.items():
+    for framework, output in context.shared.outputs.items():
         if output.strip():
             yield framework, io.BytesIO(output.encode())
-    if printed := "\n".join(context.found.reproduced).strip():
+    if printed := "\n".join(context.shared.reproduced).strip():
         yield FROM_FILES, io.BytesIO(printed.encode())
-    results = context.found.checks.results if context.found.checks else ()
+    results = context.shared.checks.results if context.shared.checks else ()
     logs = "\n".join(one.log for one in results if one.status in ("fail", "error"))
     if logs.strip():
         yield FROM_CHECKS, io.BytesIO(logs.encode())

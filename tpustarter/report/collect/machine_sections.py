@@ -67,8 +67,8 @@ def collect_tpu(context: ReportContext) -> dict[str, object]:
             {
                 "pid": one.pid,
                 "user": one.user,
-                "command": _command(one.command),
-                "script": _script(one.command),
+                "command": _name_program(one.command),
+                "script": one.command.partition(" ")[2].removeprefix("-m ").strip() or None,
                 "age_s": one.age_s,
                 "zombie": one.zombie,
                 "nodes": list(one.nodes),
@@ -79,14 +79,10 @@ def collect_tpu(context: ReportContext) -> dict[str, object]:
     }
 
 
-def _command(command: str) -> str:
+def _name_program(command: str) -> str:
     """Return a command line's program, or `another program` for one that is not common."""
     first = command.partition(" ")[0]
     return first if re.sub(r"[\d.]+$", "", first) in _PROGRAMS else "another program"
-
-
-def _script(command: str) -> str | None:
-    return command.partition(" ")[2].removeprefix("-m ").strip() or None
 
 
 def collect_metadata(context: ReportContext) -> dict[str, object]:
@@ -155,7 +151,7 @@ def collect_logs(context: ReportContext) -> dict[str, object]:
     if not folder.startswith("/"):
         raise CollectorUnanswered("TPU_LOG_DIR disables them, or is a relative path")
     place = machine.path(folder)
-    files = _newest(place)
+    files = _list_logs(place)
     if not files:
         raise CollectorUnanswered("libtpu has written no logs here")
     now = time.time()
@@ -163,7 +159,7 @@ def collect_logs(context: ReportContext) -> dict[str, object]:
         "folder": folder,
         "files": [
             {
-                **_log_name(one.name),
+                **_parse_log_name(one.name),
                 "bytes": one.stat().st_size,
                 "age_s": int(now - one.stat().st_mtime),
             }
@@ -176,17 +172,17 @@ def collect_logs(context: ReportContext) -> dict[str, object]:
 
 def read_newest_lines(place: Path) -> list[str]:
     """Return the last lines of the newest logs in a folder."""
-    return [_tail(one) for one in _newest(place)[:LOG_TAILS]]
+    return [_read_tail(one) for one in _list_logs(place)[:LOG_TAILS]]
 
 
-def _newest(place: Path) -> list[Path]:
+def _list_logs(place: Path) -> list[Path]:
     """Return the logs in a folder, newest first; a log and the links to it count once."""
     found = [one for one in place.iterdir() if one.is_file()] if place.is_dir() else []
     return sorted({one.resolve() for one in found}, key=lambda one: -one.stat().st_mtime)
 
 
-def _log_name(name: str) -> dict[str, str | None]:
-    """Return the parts of a log's name; `_of` later replaces its host and user by pseudonyms."""
+def _parse_log_name(name: str) -> dict[str, str | None]:
+    """Return the parts of a log's name; `_clean_log_owner` hides its host and user later."""
     match = _LOG_NAME.fullmatch(name)
     if not match:
         return {"name": name, "program": None, "level": None, "of": None}
@@ -198,7 +194,7 @@ def _log_name(name: str) -> dict[str, str | None]:
     }
 
 
-def _tail(file: Path) -> str:
+def _read_tail(file: Path) -> str:
     with file.open("rb") as stream:
         size = stream.seek(0, os.SEEK_END)
         stream.seek(max(0, size - _TAIL_BYTES))
@@ -206,15 +202,15 @@ def _tail(file: Path) -> str:
     return "\n".join(lines[1:] if size > _TAIL_BYTES else lines)
 
 
-def _of(value: object, cleaner: Cleaner) -> str:
+def _clean_log_owner(value: object, cleaner: Cleaner) -> str:
     """Return a log's host and user as pseudonyms, followed by its time and process."""
     match = re.fullmatch(r"(.+?)(\.\d{8}-\d{6}\.\d+)?", str(value))
     if match is None:
         raise UncleanText("it is not the name of a log")
     names, rest = match.group(1, 2)
     owner, _, user = names.rpartition(".")
-    shown = [cleaner.clean_name("host", owner)] if owner else []
-    shown.append(user if user == "root" else cleaner.clean_name("user", user))
+    shown = [cleaner.names.make_pseudonym("host", owner)] if owner else []
+    shown.append(user if user == "root" else cleaner.names.make_pseudonym("user", user))
     return cleaner.require_clean(".".join(shown) + (rest or ""))
 
 
@@ -333,7 +329,7 @@ COLLECTORS = (
                 {
                     "name": name_rule("path"),
                     "program": pattern_rule(r"[a-z_]+[\d.]*"),
-                    "of": _of,
+                    "of": _clean_log_owner,
                     "level": choice_rule("INFO", "WARNING", "ERROR", "FATAL"),
                     "bytes": clean_number,
                     "age_s": clean_number,

@@ -17,7 +17,7 @@ from tpustarter.report.clean.pseudonyms import Pseudonyms
 
 METADATA_S = 1.0
 """Longest wait for the metadata server, in seconds."""
-_KEYS = {
+_METADATA_KEYS = {
     "project/project-id": "project",
     "project/numeric-project-id": "project",
     "instance/name": "host",
@@ -34,7 +34,7 @@ _HOST_VARIABLES = (
     "TPU_WORKER_HOSTNAMES",
     "TPU_PROCESS_ADDRESSES",
 )
-PROJECTS = (
+PROJECT_VARIABLES = (
     "GOOGLE_CLOUD_PROJECT",
     "CLOUDSDK_CORE_PROJECT",
     "GCP_PROJECT",
@@ -53,11 +53,11 @@ _FIRST_USER = 1000
 def add_names_of_machine(names: Pseudonyms, machine: host.Machine) -> None:
     """Add the names of this machine, its users and its project to the pseudonyms."""
     for kind, name in (
-        *_of_variables(machine.env),
-        *_of_users(machine),
-        *_of_gcloud(machine.env),
-        *_of_host(machine),
-        *_of_metadata(machine),
+        *_list_names_in_variables(machine.env),
+        *_list_user_names(machine),
+        *_list_names_in_gcloud_settings(machine.env),
+        *_list_host_names(machine),
+        *_fetch_names_from_metadata(machine),
     ):
         if kind == "host":
             names.add_names(kind, (name, name.partition(".")[0]))
@@ -65,14 +65,14 @@ def add_names_of_machine(names: Pseudonyms, machine: host.Machine) -> None:
             names.add_names(kind, (name,))
 
 
-def _of_variables(env: Mapping[str, str]) -> Iterator[tuple[str, str]]:
-    for name in PROJECTS:
+def _list_names_in_variables(env: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    for name in PROJECT_VARIABLES:
         yield "project", env.get(name, "")
     for name in _USER_VARIABLES:
         yield "user", env.get(name, "")
     for name in _HOST_VARIABLES:
         for part in env.get(name, "").split(","):
-            yield from _host_or_address(part)
+            yield from _find_host(part)
     home = env.get("HOME", "").rstrip("/")
     if home.count("/") > 1:
         yield "user", home.rpartition("/")[2]
@@ -81,14 +81,14 @@ def _of_variables(env: Mapping[str, str]) -> Iterator[tuple[str, str]]:
         yield from (("bucket", match[1]) for match in _BUCKET.finditer(value))
 
 
-def _host_or_address(text: str) -> Iterator[tuple[str, str]]:
+def _find_host(text: str) -> Iterator[tuple[str, str]]:
     """Yield the host of an entry such as `HOST:PORT`; addresses are recognised by their shape."""
     name = text.strip().rpartition("//")[2].partition(":")[0]
     if name and not _ADDRESS.fullmatch(name):
         yield "host", name
 
 
-def _of_users(machine: host.Machine) -> Iterator[tuple[str, str]]:
+def _list_user_names(machine: host.Machine) -> Iterator[tuple[str, str]]:
     for file in ("/etc/passwd", "/etc/oslogin_passwd.cache"):
         for line in (machine.read_text(file, 1 << 20) or "").splitlines():
             fields = line.split(":")
@@ -98,7 +98,7 @@ def _of_users(machine: host.Machine) -> Iterator[tuple[str, str]]:
         yield "user", name
 
 
-def _of_host(machine: host.Machine) -> Iterator[tuple[str, str]]:
+def _list_host_names(machine: host.Machine) -> Iterator[tuple[str, str]]:
     yield "host", machine.read_text("/etc/hostname") or ""
     with contextlib.suppress(OSError):
         yield "host", socket.gethostname()
@@ -108,7 +108,7 @@ def _of_host(machine: host.Machine) -> Iterator[tuple[str, str]]:
             yield from (("host", name) for name in hosts)
 
 
-def _of_gcloud(env: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+def _list_names_in_gcloud_settings(env: Mapping[str, str]) -> Iterator[tuple[str, str]]:
     place = env.get("CLOUDSDK_CONFIG") or f"{env.get('HOME', '')}/.config/gcloud"
     with contextlib.suppress(OSError, ValueError):
         for file in sorted(Path(place, "configurations").glob("config_*"))[:20]:
@@ -118,10 +118,10 @@ def _of_gcloud(env: Mapping[str, str]) -> Iterator[tuple[str, str]]:
                     yield ("email" if "@" in value else "project"), value
 
 
-def _of_metadata(machine: host.Machine) -> Iterator[tuple[str, str]]:
+def _fetch_names_from_metadata(machine: host.Machine) -> Iterator[tuple[str, str]]:
     if not host.is_google_cloud(machine):
         return
-    paths = {f"/computeMetadata/v1/{key}": kind for key, kind in _KEYS.items()}
+    paths = {f"/computeMetadata/v1/{key}": kind for key, kind in _METADATA_KEYS.items()}
     flavor = {"Metadata-Flavor": "Google"}
     answers = http_get.fetch_paths(
         metadata.server_address(machine), list(paths), flavor, METADATA_S

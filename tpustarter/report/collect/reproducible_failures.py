@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from tpustarter.checking.results import last_failures
 from tpustarter.core import content
@@ -47,16 +48,16 @@ def find_reproducer(wanted: str) -> WantedReproducer:
     """
     if "/" in wanted:
         lesson_id, _, name = wanted.partition(":")
-        return _block_named(lesson_id, name)
+        return _find_block(lesson_id, name)
     check = content.select_checks(content.read_checks(), (wanted,), "soak", None)[0]
     if check.framework == "host":
         what = f"`{wanted}` reads files of this machine and uses no framework"
         raise Problem(what, hint="the report contains its findings anyway", code=ExitCode.USAGE)
     kept = next((one for one in last_failures.read_last_failures() if one.id == check.id), None)
-    return _of_check(check, kept)
+    return _from_check(check, kept)
 
 
-def _block_named(lesson_id: str, name: str) -> WantedReproducer:
+def _find_block(lesson_id: str, name: str) -> WantedReproducer:
     lesson = content.find_lesson(lesson_id, content.read_lessons())
     lesson_id = lesson.id
     every = [one for one in blocks.list_blocks(lesson) if not one.is_try]
@@ -71,14 +72,14 @@ def _block_named(lesson_id: str, name: str) -> WantedReproducer:
         )
         hint = f"its blocks are {', '.join(one.id for one in every)}" if every else None
         raise Problem(what, hint=hint, code=ExitCode.USAGE)
-    return _of_block(lesson, every, chosen, fields.blocks.get(chosen.id))
+    return _from_block(lesson, every, chosen, fields.blocks.get(chosen.id))
 
 
 def list_newest_failures(since: str = "") -> list[WantedReproducer]:
     """Return the failures saved since a time in ISO format, newest first."""
     known = {one.id: one for one in content.read_checks()}
     found = [
-        _of_check(known[one.id], one)
+        _from_check(known[one.id], one)
         for one in last_failures.read_last_failures()
         if one.id in known
     ]
@@ -87,7 +88,7 @@ def list_newest_failures(since: str = "") -> list[WantedReproducer]:
         if fields := remembered.get(lesson.id):
             every = [one for one in blocks.list_blocks(lesson) if not one.is_try]
             found += [
-                _of_block(lesson, every, one, fields.blocks[one.id])
+                _from_block(lesson, every, one, fields.blocks[one.id])
                 for one in every
                 if fields.status(one) in ("fail", "error")
             ]
@@ -95,36 +96,28 @@ def list_newest_failures(since: str = "") -> list[WantedReproducer]:
     return sorted(recent, key=lambda one: one.when, reverse=True)
 
 
-def _of_check(check: content.Check, kept: last_failures.SavedFailure | None) -> WantedReproducer:
+def _from_check(check: content.Check, kept: last_failures.SavedFailure | None) -> WantedReproducer:
     failure = None
     if kept:
         failure = ReproducedFailure(
             check.id, kept.status, kept.reason, kept.detail, kept.findings, kept.log
         )
-
-    def make(failure: ReproducedFailure | None, place: FailureEnvironment) -> ReproducerFile:
-        return reproducer_file.make_check_file(check, failure, place)
-
     return WantedReproducer(
         check.id,
         kept.when if kept else "",
         failure,
         check.framework,
-        make,
+        partial(reproducer_file.make_check_file, check),
         kept.python if kept else "",
     )
 
 
-def _of_block(
+def _from_block(
     lesson: content.Lesson, every: Sequence[Block], block: Block, record: BlockRecord | None
 ) -> WantedReproducer:
     name, failure = f"{lesson.id}:{block.id}", None
     if record and record.status in ("fail", "error"):
         failure = ReproducedFailure(name, record.status, record.reason or "", record.detail)
-
-    def make(failure: ReproducedFailure | None, place: FailureEnvironment) -> ReproducerFile:
-        return reproducer_file.make_block_reproducer(lesson, every, block, failure, place)
-
-    return WantedReproducer(
-        name, record.when if record else "", failure, lesson.framework or "", make
-    )
+    make = partial(reproducer_file.make_block_reproducer, lesson, every, block)
+    when = record.when if record else ""
+    return WantedReproducer(name, when, failure, lesson.framework or "", make)

@@ -16,6 +16,7 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
+from tpustarter.checking.plan.interpreters import read_python_version
 from tpustarter.core.json_values import as_object
 from tpustarter.machine import frameworks
 from tpustarter.report.clean.allowed_fields import (
@@ -146,7 +147,7 @@ _FLAG = re.compile(
     r"(?:=(?P<value>\S*))?"
 )
 _PLAIN_VALUE = re.compile(r"-?\d{1,12}(\.\d{1,6})?|(?i:true|false|auto)|")
-_BUILT = re.compile(
+_BUILD_TEXT = re.compile(
     rb"Built on [A-Z][a-z]{2} +\d{1,2} +\d{4}[ 0-9:]{0,12}(?: \(\d{1,12}\))?"
     rb"(?: cl/\d{1,12})?"
 )
@@ -172,33 +173,35 @@ def collect_python(context: ReportContext) -> dict[str, object]:
         raise CollectorUnanswered("there is no Python to test on this machine")
     prefix = chosen.path.parent.parent
     claimed = list_package_folders(prefix, context.machine.env)
-    installed = {name: _version(found[0]) for name, found in claimed.items()}
-    context.found.packages = installed
-    ways = {
-        name: _installed(claimed[name][0]) for name in frameworks.DISTRIBUTIONS if name in claimed
+    installed = {name: _parse_version(found[0]) for name, found in claimed.items()}
+    context.shared.packages = installed
+    origins = {
+        name: _read_origin(claimed[name][0]) for name in frameworks.DISTRIBUTIONS if name in claimed
     }
     library = next(iter(prefix.glob("lib/python3*/site-packages/libtpu/libtpu.so")), None)
     return {
         "path": str(chosen.path),
         "why": chosen.why,
-        "python_version": python_version(prefix),
+        "python_version": read_python_version(chosen.path),
         "packages": installed,
-        "installed_by": {name: by for name, (by, _) in ways.items() if by},
-        "not_from_an_index": {name: source for name, (_, source) in ways.items() if source},
+        "installed_by": {name: by for name, (by, _) in origins.items() if by},
+        "not_from_an_index": {name: source for name, (_, source) in origins.items() if source},
         "hidden": [
-            {"name": name, "version": _version(other)}
+            {"name": name, "version": _parse_version(other)}
             for name, found in claimed.items()
             for other in found[1:]
         ],
         "other_libtpu": [one for one in OTHER_LIBTPU if context.machine.path(one).is_file()],
         "libtpu_bytes": library.stat().st_size if library else None,
-        "libtpu_build": _built(library) if library else None,
+        "libtpu_build": _find_build_text(library) if library else None,
     }
 
 
 def read_packages(prefix: Path, env: Mapping[str, str]) -> dict[str, str]:
     """Return the versions of known packages installed under a prefix, from their folder names."""
-    return {name: _version(found[0]) for name, found in list_package_folders(prefix, env).items()}
+    return {
+        name: _parse_version(found[0]) for name, found in list_package_folders(prefix, env).items()
+    }
 
 
 def list_package_folders(prefix: Path, env: Mapping[str, str]) -> dict[str, list[Path]]:
@@ -219,11 +222,11 @@ def list_package_folders(prefix: Path, env: Mapping[str, str]) -> dict[str, list
     return found
 
 
-def _version(claim: Path) -> str:
+def _parse_version(claim: Path) -> str:
     return claim.name.removesuffix(".dist-info").split("-")[-1]
 
 
-def _installed(claim: Path) -> tuple[str | None, str | None]:
+def _read_origin(claim: Path) -> tuple[str | None, str | None]:
     """Return a package's installer, and its origin if that is not an index.
 
     Source: packaging.python.org/en/latest/specifications/direct-url-data-structure (read 2026-11).
@@ -233,33 +236,21 @@ def _installed(claim: Path) -> tuple[str | None, str | None]:
         by = by if by in INSTALLERS else "another installer"
         if not (claim / "direct_url.json").is_file():
             return by, None
-        told = as_object(json.loads((claim / "direct_url.json").read_bytes()[:65536]))
-        if "vcs_info" in told:
+        origin = as_object(json.loads((claim / "direct_url.json").read_bytes()[:65536]))
+        if "vcs_info" in origin:
             return by, "a repository"
-        if "dir_info" in told:
+        if "dir_info" in origin:
             return by, "a folder"
-        local = str(told.get("url", "")).startswith("file:")
+        local = str(origin.get("url", "")).startswith("file:")
         return by, "a file" if local else "an address"
     return None, None
 
 
-def python_version(prefix: Path) -> str | None:
-    """Return the version of an environment's Python from its files, or None if it is unknown."""
-    try:
-        text = (prefix / "pyvenv.cfg").read_text(encoding="utf-8", errors="replace")
-    except OSError:
-        text = ""
-    if match := re.search(r"^version(?:_info)?\s*=\s*(\d+(?:\.\d+)+)", text, re.MULTILINE):
-        return match[1]
-    names = sorted(path.name for path in prefix.glob("lib/python3.*"))
-    return names[-1].removeprefix("python") if names else None
-
-
-def _built(library: Path) -> str | None:
+def _find_build_text(library: Path) -> str | None:
     """Return the `Built on ...` text in a libtpu, or None if it has none."""
     with library.open("rb") as file, mmap.mmap(file.fileno(), 0, prot=mmap.PROT_READ) as data:
         position = data.find(b"Built on ")
-        found = _BUILT.match(data[position : position + 80]) if position >= 0 else None
+        found = _BUILD_TEXT.match(data[position : position + 80]) if position >= 0 else None
     return found[0].decode().strip() if found else None
 
 
@@ -267,16 +258,16 @@ def collect_variables(context: ReportContext) -> dict[str, object]:
     """Return the environment variables that configure frameworks and devices."""
     env = context.machine.env
     values = {name: env[name] for name in VARIABLES if env.get(name)}
-    told = {name: value for name, value in values.items() if re.fullmatch(VARIABLES[name], value)}
+    shown = {name: value for name, value in values.items() if re.fullmatch(VARIABLES[name], value)}
     known = {*VARIABLES, *NAMED_ONLY, *FLAGS}
     return {
-        "values": told,
+        "values": shown,
         "flags": [
             f"{name}: {flag}" for name in FLAGS for flag in list_redacted_flags(env.get(name, ""))
         ],
         "set": sorted(
             [name for name in NAMED_ONLY if env.get(name)]
-            + [name for name in values if name not in told]
+            + [name for name in values if name not in shown]
         ),
         "others": sum(1 for name in env if _RELEVANT.match(name) and name not in known),
     }
@@ -310,7 +301,7 @@ def collect_limits(_: ReportContext) -> dict[str, object]:
 
 
 _SYSTEM = pattern_rule(r"[A-Za-z][\w .+/()-]{0,60}")
-_WHYS = (
+_REASONS = (
     "--python",
     "chosen in the settings",
     "active environment",
@@ -340,7 +331,7 @@ COLLECTORS = (
         collect_python,
         {
             "path": pseudonymize_path,
-            "why": pattern_rule("|".join(map(re.escape, _WHYS))),
+            "why": pattern_rule("|".join(map(re.escape, _REASONS))),
             "python_version": clean_version,
             "packages": mapping_rule(dict.fromkeys(PACKAGES, clean_version)),
             "libtpu_bytes": clean_number,

@@ -14,7 +14,7 @@ from tpustarter.report.collect.framework_probe import STACK_SIGNAL
 
 STACK_S = 2.0
 """Longest wait for a process to write its Python stacks."""
-LOOK_S = 0.05
+POLL_S = 0.05
 NATIVE_S = 15.0
 """Timeout for py-spy; libtpu is a large library."""
 
@@ -29,7 +29,7 @@ def read_python_stacks(pid: int, file: Path) -> str:
         if now and now == size:  # it has stopped growing
             return file.read_text(encoding="utf-8", errors="replace")
         size = now
-        time.sleep(LOOK_S)
+        time.sleep(POLL_S)
     return ""
 
 
@@ -50,8 +50,8 @@ def read_native_stacks(pid: int, python: Path, env: Mapping[str, str]) -> tuple[
         return "", f"py-spy could not be started: {error.strerror}"
     text = done.stdout.decode("utf-8", "replace")
     if done.returncode != 0 or not text.strip():
-        said = done.stderr.decode("utf-8", "replace").strip().splitlines()
-        return "", f"py-spy may not look at it: {said[-1] if said else 'it said nothing'}"
+        errors = done.stderr.decode("utf-8", "replace").strip().splitlines()
+        return "", f"py-spy may not look at it: {errors[-1] if errors else 'it said nothing'}"
     # Its second line is the command line with every argument.
     lines = [line for line in text.splitlines() if not line.startswith("Process ")]
     return "\n".join(lines), ""

@@ -16,15 +16,15 @@ from tpustarter.core.json_values import is_array, is_object
 from tpustarter.report.clean import name_shapes
 from tpustarter.report.compare import suspicious_differences
 from tpustarter.report.compare.suspicious_differences import ReportDifference
-from tpustarter.report.forms.report_view import ReportView
+from tpustarter.report.forms.report_view import ReportView, format_scalar
 from tpustarter.report.report_document import ReportSection
 from tpustarter.version import __version__
 
 SCHEMA = "tpustarter.bug-report-comparison/1"
 """Name of the document; its schema is `comparison.schema.json`."""
-MOST_CHARACTERS = 400
+MAX_CHARACTERS = 400
 """Maximum length of one value in the comparison."""
-ROWS: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
+ROW_FIELDS: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "findings": (("code",), ("verdict", "what")),
     "errors": (("check",), ("reason", "what")),
     "steps": (("step",), ("state",)),
@@ -38,7 +38,7 @@ ROWS: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "machine": (("name",), ("before", "now")),
 }
 """The fields that identify a row in both reports, and those that are compared, keyed by list."""
-EXPECTED = re.compile(
+EXPECTED_DIFFERENCES = re.compile(
     r"(.*\.)?(pid|seconds|waited_s|age_s|when|since|started|available_bytes|uptime_s|lines|others|"
     r"environment_info|output|libtpu_log|no_native_stack|metrics\..*)|resources\.free.*|logs\..*|"
     r"checks\.frameworks\..*|checks\.python_version|"
@@ -90,34 +90,36 @@ def compare_reports(first: dict[str, object], second: dict[str, object]) -> Repo
     sections_a, sections_b = _sections(a), _sections(b)
     differences: list[ReportDifference] = []
     compared, expected = 0, 0
-    for name in (one for one in sections_a if _answered(sections_a, one)):
-        if not _answered(sections_b, name):
+    for name in (one for one in sections_a if _is_answered(sections_a, one)):
+        if not _is_answered(sections_b, name):
             continue
-        facts_a, facts_b = (_flat(one[name].facts) for one in (sections_a, sections_b))
+        facts_a, facts_b = (_flatten(one[name].facts) for one in (sections_a, sections_b))
         for fact in dict.fromkeys((*facts_a, *facts_b)):
             compared += 1
             one, other = facts_a.get(fact), facts_b.get(fact)
             if one == other:
                 continue
-            if _is_expected(f"{name}.{fact}", one, other) or _follows(fact, facts_a, facts_b):
+            if _is_expected(f"{name}.{fact}", one, other) or _is_consequence(
+                fact, facts_a, facts_b
+            ):
                 expected += 1
             else:
-                differences.append(_difference(name, fact, one, other))
+                differences.append(_make_difference(name, fact, one, other))
     differences.sort(key=lambda row: suspicious_differences.rate_difference(row, a, b))
     return ReportComparison(
         schema=SCHEMA,
         tool={"version": __version__},
-        a=_head(a),
-        b=_head(b),
+        a=_make_header(a),
+        b=_make_header(b),
         differences=differences,
-        unanswered=list(_unanswered(sections_a, sections_b)),
+        unanswered=list(_list_missing_sections(sections_a, sections_b)),
         compared=compared,
         expected=expected,
         pseudonyms=any(_has_pseudonym(row) for row in differences),
     )
 
 
-def _head(view: ReportView) -> ComparedReport:
+def _make_header(view: ReportView) -> ComparedReport:
     document, opened = view.document, view.document.opened
     name, notes = (opened.name, opened.notes) if opened else ("", [])
     return ComparedReport(name, document.made, document.tool["version"], notes)
@@ -127,29 +129,29 @@ def _sections(view: ReportView) -> dict[str, ReportSection]:
     return {one.name: one for one in view.document.sections}
 
 
-def _answered(sections: Mapping[str, ReportSection], name: str) -> bool:
+def _is_answered(sections: Mapping[str, ReportSection], name: str) -> bool:
     return name in sections and sections[name].state == "answered"
 
 
-def _flat(value: object, name: str = "") -> dict[str, object]:
+def _flatten(value: object, name: str = "") -> dict[str, object]:
     """Return facts by name; rows are named by their identifying fields, words by themselves."""
     if is_object(value):
         fields = value.items()
-        parts = (_flat(one, f"{name}.{part}" if name else part) for part, one in fields)
+        parts = (_flatten(one, f"{name}.{part}" if name else part) for part, one in fields)
         return {key: item for part in parts for key, item in part.items()}
     if is_array(value):
-        return _rows(value, name)
+        return _flatten_rows(value, name)
     return {} if value is None else {name: value}
 
 
-def _rows(rows: list[object], name: str) -> dict[str, object]:
+def _flatten_rows(rows: list[object], name: str) -> dict[str, object]:
     made: dict[str, object] = {}
-    keys, shown = ROWS.get(name.rpartition(".")[2], ((), ()))
+    keys, shown = ROW_FIELDS.get(name.rpartition(".")[2], ((), ()))
     for row in rows:
         if is_object(row):
             label = " ".join(str(row[key]) for key in keys if row.get(key)) or "row"
-            told = [_word(row.get(key)) for key in shown or row]
-            value = ": ".join((told[0], ", ".join(told[1:]))) if told[1:] else "".join(told)
+            values = [_format_value(row.get(key)) for key in shown or row]
+            value = ": ".join((values[0], ", ".join(values[1:]))) if values[1:] else "".join(values)
         else:
             label, equals, value = str(row).partition("=")
             value = value if equals else "set"
@@ -159,16 +161,14 @@ def _rows(rows: list[object], name: str) -> dict[str, object]:
     return made
 
 
-def _word(value: object) -> str:
+def _format_value(value: object) -> str:
     if is_array(value):
         return " ".join(map(str, value))
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    return "none" if value is None else str(value)
+    return "none" if value is None else format_scalar(value)
 
 
 def _is_expected(name: str, one: object, other: object) -> bool:
-    if EXPECTED.fullmatch(name):
+    if EXPECTED_DIFFERENCES.fullmatch(name):
         return True
     if not (isinstance(one, str) and isinstance(other, str)):
         return False
@@ -176,7 +176,7 @@ def _is_expected(name: str, one: object, other: object) -> bool:
     return is_text and _NUMBERS.sub("#", one) == _NUMBERS.sub("#", other)
 
 
-def _follows(fact: str, first: dict[str, object], second: dict[str, object]) -> bool:
+def _is_consequence(fact: str, first: dict[str, object], second: dict[str, object]) -> bool:
     """Return whether a fact is missing because the framework hung or ended before reporting it."""
     return any(
         (one.get("hung_in") or one.get("unfinished_in") or one.get("ended"))
@@ -186,10 +186,10 @@ def _follows(fact: str, first: dict[str, object], second: dict[str, object]) -> 
     )
 
 
-def _difference(section: str, fact: str, one: object, other: object) -> ReportDifference:
+def _make_difference(section: str, fact: str, one: object, other: object) -> ReportDifference:
     if isinstance(one, str) and isinstance(other, str) and ("\n" in one or "\n" in other):
         one, other = _first_lines(one, other)
-    return ReportDifference("", section, fact, _short(fact, one), _short(fact, other))
+    return ReportDifference("", section, fact, _shorten(fact, one), _shorten(fact, other))
 
 
 def _first_lines(one: str, other: str) -> tuple[str, str]:
@@ -202,14 +202,14 @@ def _first_lines(one: str, other: str) -> tuple[str, str]:
     return one, other
 
 
-def _short(fact: str, value: object) -> object:
+def _shorten(fact: str, value: object) -> object:
     """Return a value on one line: an error's last line, or the first two lines of another text."""
     if not isinstance(value, str):
         return value
     lines = [" ".join(line.split()) for line in value.split("\n") if line.strip()]
-    told = " ".join(lines[-1:] if fact == "error" else lines[:2])
-    told += " ..." if len(lines) > 2 and fact != "error" else ""
-    return told if len(told) <= MOST_CHARACTERS else f"{told[: MOST_CHARACTERS - 3]}..."
+    text = " ".join(lines[-1:] if fact == "error" else lines[:2])
+    text += " ..." if len(lines) > 2 and fact != "error" else ""
+    return text if len(text) <= MAX_CHARACTERS else f"{text[: MAX_CHARACTERS - 3]}..."
 
 
 def _has_pseudonym(row: ReportDifference) -> bool:
@@ -218,11 +218,11 @@ def _has_pseudonym(row: ReportDifference) -> bool:
     )
 
 
-def _unanswered(
+def _list_missing_sections(
     a: Mapping[str, ReportSection], b: Mapping[str, ReportSection]
 ) -> Iterator[MissingSection]:
     for name in dict.fromkeys((*a, *b)):
-        missing = {key: one for key, one in (("a", a), ("b", b)) if not _answered(one, name)}
+        missing = {key: one for key, one in (("a", a), ("b", b)) if not _is_answered(one, name)}
         if missing:
             why = [
                 str(one[name].why) if name in one else "it was not asked"

@@ -87,16 +87,16 @@ def write_bundle(report: BugReport, folder: Path) -> Path:
         why = error.strerror or str(error)
         raise Problem(f"cannot make `{place}`: {why}", code=ExitCode.OUTPUT) from error
     locations.chown_to_caller(place)
-    check_runs.remember_names(report.names.list_pseudonyms())
+    check_runs.save_pseudonyms(report.names.list_pseudonyms())
     for file, data in made.items():
-        with contextlib.suppress(OSError):  # `_put` then raises a Problem
+        with contextlib.suppress(OSError):  # `_write_file` then raises a Problem
             locations.make_folders((place / file).parent)
-        _put(place / file, data)
+        _write_file(place / file, data)
     packed = folder / f"{name}.tar.gz"
-    _put(packed, make_archive(name, made))
+    _write_file(packed, make_archive(name, made))
     return packed
 
 
-def _put(path: Path, data: bytes) -> None:
+def _write_file(path: Path, data: bytes) -> None:
     with locations.convert_output_errors(path):
         locations.replace_file(path, data, 0o644)

@@ -13,8 +13,8 @@ from tpustarter.report.forms.report_view import ReportView
 from tpustarter.report.report_document import StalePackage
 from tpustarter.text import phrases
 
-LOUD = "TPU_STDERR_LOG_LEVEL=0 TPU_MIN_LOG_LEVEL=0 TF_CPP_MIN_LOG_LEVEL=0"
-DUMP = 'XLA_FLAGS="$XLA_FLAGS --xla_dump_to=/tmp/hlo"'
+VERBOSE_VARIABLES = "TPU_STDERR_LOG_LEVEL=0 TPU_MIN_LOG_LEVEL=0 TF_CPP_MIN_LOG_LEVEL=0"
+DUMP_VARIABLE = 'XLA_FLAGS="$XLA_FLAGS --xla_dump_to=/tmp/hlo"'
 
 
 def list_user_questions(view: ReportView) -> list[str]:
@@ -79,24 +79,24 @@ def format_next_steps(view: ReportView) -> Iterator[str]:
     yield "so read it before you attach it."
     yield ""
     yield "- A log with everything in it, for `tpustarter report --log verbose.log`:"
-    yield from _shell(
-        f"{LOUD} \\",
+    yield from _format_shell_block(
+        f"{VERBOSE_VARIABLES} \\",
         f"  {tracker.verbose_assignments}python your_program.py 2>&1 | tee verbose.log",
     )
     if not hung and tracker.dumps is not None and _devices_start(view):
         yield "- Where numbers are wrong, compilation fails or memory runs out, the program as"
         yield "  the compiler got it:"
         more = [f"  {tracker.dumps} \\"] if tracker.dumps else []
-        yield from _shell(f"{DUMP} \\", *more, "  python your_program.py")
+        yield from _format_shell_block(f"{DUMP_VARIABLE} \\", *more, "  python your_program.py")
     if any(not view.facts.framework(one.framework).native_stack for one in hung):
         yield "- The native stack of the hang, which a report takes where py-spy is installed:"
-        yield from _shell("python -m pip install py-spy && tpustarter report")
+        yield from _format_shell_block("python -m pip install py-spy && tpustarter report")
     if view.facts.metadata.waits_for_other_hosts:
         yield "- The same report of each other host of the slice:"
-        yield from _shell("tpustarter report --no-ask --yes")
+        yield from _format_shell_block("tpustarter report --no-ask --yes")
     if tracker.id == "cloud-tpu":
         yield "- The state and the health of the TPU, as Google's API tells them:"
-        yield from _shell("gcloud compute tpus tpu-vm describe TPU_NAME --zone=ZONE")
+        yield from _format_shell_block("gcloud compute tpus tpu-vm describe TPU_NAME --zone=ZONE")
 
 
 def _devices_start(view: ReportView) -> bool:
@@ -107,7 +107,7 @@ def _devices_start(view: ReportView) -> bool:
     )
 
 
-def _shell(*lines: str) -> Iterator[str]:
+def _format_shell_block(*lines: str) -> Iterator[str]:
     yield ""
     yield "  ```sh"
     yield from (f"  {line}" for line in lines)

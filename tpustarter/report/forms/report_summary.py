@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tpustarter.report.collect.framework_probe import ASIDE
+from tpustarter.report.collect.framework_probe import OPTIONAL_STEPS
 from tpustarter.report.forms.report_view import ReportView
 from tpustarter.report.report_document import FRAMEWORK_SECTIONS, Figure
 from tpustarter.text import phrases
@@ -21,21 +21,21 @@ _HOUR_S = 3600.0
 def summarize_report(view: ReportView) -> Iterator[str]:
     """Yield the summary, a line for each question that has an answer."""
     yield f"device: {describe_chips(view)}"
-    for name, told in (
-        ("slice", _slice(view)),
-        ("in use", _users(view)),
-        ("packages", _packages(view)),
-        ("libtpu", _libtpu(view)),
-        ("installed", _installed(view)),
-        *_asked(view),
-        ("variables", _variables(view)),
-        ("host", _host(view)),
-        ("memory", _memory(view)),
-        ("host checks", _checks(view)),
-        ("since the last good run", _changes(view)),
+    for name, text in (
+        ("slice", _describe_slice(view)),
+        ("in use", _describe_holders(view)),
+        ("packages", _format_packages(view)),
+        ("libtpu", _describe_libtpu(view)),
+        ("installed", _describe_installation(view)),
+        *_describe_frameworks(view),
+        ("variables", _format_variables(view)),
+        ("host", _describe_host(view)),
+        ("memory", _describe_memory(view)),
+        ("host checks", _format_findings(view)),
+        ("since the last good run", _format_changes(view)),
     ):
-        if told:
-            yield f"{name}: {told}"
+        if text:
+            yield f"{name}: {text}"
 
 
 def describe_chips(view: ReportView) -> str:
@@ -47,18 +47,18 @@ def describe_chips(view: ReportView) -> str:
     return f"{facts.chips} TPU chips ({kinds}), {facts.reachable_chips} reachable"
 
 
-def _slice(view: ReportView) -> str:
-    told = view.facts.metadata
+def _describe_slice(view: ReportView) -> str:
+    metadata = view.facts.metadata
     parts = [
-        told.accelerator_type,
-        "" if told.worker is None else f"worker {told.worker} of {told.hosts}",
-        told.runtime_version and f"runtime version {told.runtime_version}",
-        told.zone,
+        metadata.accelerator_type,
+        "" if metadata.worker is None else f"worker {metadata.worker} of {metadata.hosts}",
+        metadata.runtime_version and f"runtime version {metadata.runtime_version}",
+        metadata.zone,
     ]
     return ", ".join(filter(None, parts))
 
 
-def _users(view: ReportView) -> str:
+def _describe_holders(view: ReportView) -> str:
     """Return the holders of the device, or an empty string if there is no TPU and no lock."""
     facts = view.facts.tpu
     if facts.lock.state == "absent" and not facts.chips:
@@ -68,16 +68,16 @@ def _users(view: ReportView) -> str:
     return f"{', '.join(shown) or 'by nobody'}{seen}; libtpu's lock is {facts.lock.state}"
 
 
-def _packages(view: ReportView) -> str:
+def _format_packages(view: ReportView) -> str:
     return ", ".join(f"{name} {version}" for name, version in view.facts.python.packages.items())
 
 
-def _libtpu(view: ReportView) -> str:
+def _describe_libtpu(view: ReportView) -> str:
     others = [f"also {one}" for one in view.facts.python.other_libtpu]
     return "; ".join(filter(None, (view.facts.python.libtpu_build, *others)))
 
 
-def _installed(view: ReportView) -> str:
+def _describe_installation(view: ReportView) -> str:
     """Return the frameworks' installers, origins other than an index, and duplicates."""
     facts = view.facts.python
     ways = set(facts.installed_by.values())
@@ -98,7 +98,7 @@ def describe_unfinished_import(view: ReportView, name: str) -> str:
     return f"{name} did not finish `{facts.unfinished_in}` in {facts.waited_s:g} s, and {why}"
 
 
-_STATES = {
+_STATE_WORDS = {
     "failed": "failed in",
     "hung": "hung in",
     "crashed": "crashed in",
@@ -107,14 +107,14 @@ _STATES = {
 """Words for a step without a result, keyed by its state."""
 
 
-def _asked(view: ReportView) -> Iterator[tuple[str, str]]:
+def _describe_frameworks(view: ReportView) -> Iterator[tuple[str, str]]:
     for name in FRAMEWORK_SECTIONS:
         facts = view.facts.framework(name)
         if not facts.steps:
             continue
-        steps = [one for one in facts.steps if one.step not in ASIDE]
-        if bad := next((one for one in steps if one.state in _STATES), None):
-            yield name, f"{_STATES[bad.state]} `{bad.step}`"
+        steps = [one for one in facts.steps if one.step not in OPTIONAL_STEPS]
+        if bad := next((one for one in steps if one.state in _STATE_WORDS), None):
+            yield name, f"{_STATE_WORDS[bad.state]} `{bad.step}`"
         elif facts.not_asked_because:
             yield name, f"devices were not started, because {facts.not_asked_because}"
         elif facts.platform:
@@ -126,14 +126,14 @@ def _asked(view: ReportView) -> Iterator[tuple[str, str]]:
             yield title, values if isinstance(values, str) else ", ".join(values)
 
 
-def _variables(view: ReportView) -> str:
+def _format_variables(view: ReportView) -> str:
     facts = view.facts.variables
     parts = [*(f"{name}={value}" for name, value in facts.values.items()), *facts.flags]
     named = f"set: {', '.join(facts.set)}" if facts.set else ""
     return "; ".join(filter(None, (", ".join(parts), named)))
 
 
-def _host(view: ReportView) -> str:
+def _describe_host(view: ReportView) -> str:
     facts, cpus = view.facts.resources, view.facts.limits.cpus
     network = "the host's network" if facts.host_network else "not the host's network"
     inside = [facts.container] if facts.host_network is None else [facts.container, network]
@@ -146,12 +146,12 @@ def _host(view: ReportView) -> str:
     return ", ".join(filter(None, parts))
 
 
-def _memory(view: ReportView) -> str:
+def _describe_memory(view: ReportView) -> str:
     facts = view.facts.resources
     parts = [
-        _gib(facts.memory_bytes, "in all"),
-        _gib(facts.available_bytes, "free"),
-        _gib(facts.limit_bytes, "allowed"),
+        _format_gib(facts.memory_bytes, "in all"),
+        _format_gib(facts.available_bytes, "free"),
+        _format_gib(facts.limit_bytes, "allowed"),
         f"memory ran out, and the kernel ended {facts.oom_kills} processes since it started"
         if facts.oom_kills
         else "",
@@ -159,14 +159,14 @@ def _memory(view: ReportView) -> str:
     return ", ".join(filter(None, parts))
 
 
-def _gib(value: Figure | None, what: str) -> str:
+def _format_gib(value: Figure | None, what: str) -> str:
     return "" if value is None else f"{value / _GIB:.0f} GiB {what}"
 
 
-def _checks(view: ReportView) -> str:
+def _format_findings(view: ReportView) -> str:
     return ", ".join(f"{one.code} ({one.verdict})" for one in view.facts.checks.findings)
 
 
-def _changes(view: ReportView) -> str:
+def _format_changes(view: ReportView) -> str:
     rows = [*view.facts.changes.versions, *view.facts.changes.machine]
     return ", ".join(f"{one.name} {one.before} became {one.now}" for one in rows)

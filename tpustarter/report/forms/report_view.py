@@ -23,7 +23,12 @@ class ReportView:
         return self.facts.python.packages.get(name, "not installed")
 
 
-def escape_text(text: str) -> str:
+def format_scalar(value: object) -> str:
+    """Return a fact as text, a boolean as `yes` or `no`."""
+    return {True: "yes", False: "no"}[value] if isinstance(value, bool) else str(value)
+
+
+def escape_markdown(text: str) -> str:
     """Return text on one line, with Markdown characters escaped."""
     return re.sub(r"([`*_<>\[\]|#])", r"\\\1", " ".join(text.split()))
 

@@ -13,7 +13,7 @@ from tpustarter.core.json_values import as_object, entries_of_type, items_of_typ
 from tpustarter.report import make_report, reproducers
 from tpustarter.report.clean import name_shapes
 from tpustarter.report.clean.allowed_fields import OmittedFact, select_allowed
-from tpustarter.report.clean.cleaner import LINES, Cleaner, UncleanText
+from tpustarter.report.clean.cleaner import MAX_LINES, Cleaner, UncleanText
 from tpustarter.report.clean.pseudonyms import KINDS, Pseudonyms
 from tpustarter.report.collect import frameworks
 from tpustarter.report.collect import known_failures as reported_failures
@@ -25,13 +25,13 @@ LONGEST_TEXT = 100_000
 ALL_TEXT = 1_000_000
 """Maximum length of all texts together, which take seconds to search for names."""
 MOST_SECTIONS = 100
-NOT_ASKED = "the report was made before this was asked"
+NOT_COLLECTED = "the report was made before this was asked"
 _STATES: tuple[State, ...] = ("answered", "unanswered", "left out")
 _NAME = re.compile(r"[a-z][a-z0-9_]{0,40}")
 _NUMBERED = re.compile(rf"\b({'|'.join(KINDS)})-(\d{{1,4}})\b")
 
 
-class _Kept(Pseudonyms):
+class _ReportPseudonyms(Pseudonyms):
     """Pseudonyms that keep the report's own; a name that is still found gets the next number."""
 
     def __init__(self, text: str) -> None:
@@ -50,16 +50,16 @@ class ForeignText(Cleaner):
 
     def __init__(self, text: str) -> None:
         """Collect the pseudonyms in the whole text of a report."""
-        super().__init__({}, _Kept(text))
+        super().__init__({}, _ReportPseudonyms(text))
         self._left = ALL_TEXT
 
-    def clean_text(self, text: str, lines: int = LINES) -> str:
+    def clean_text(self, text: str, lines: int = MAX_LINES) -> str:
         """Return the last lines of some text, cleaned.
 
         Raises:
             UncleanText: A name or a secret remains in it, or it is too long.
         """
-        return super().clean_text(self._bounded(text), lines)
+        return super().clean_text(self._limit_length(text), lines)
 
     def pseudonymize_path(self, value: str) -> str:
         """Return a path, with pseudonyms unless it is public.
@@ -67,7 +67,7 @@ class ForeignText(Cleaner):
         Raises:
             UncleanText: A name or a secret remains in it, or it is too long.
         """
-        return super().pseudonymize_path(self._bounded(value, 1_000))
+        return super().pseudonymize_path(self._limit_length(value, 1_000))
 
     def require_clean(self, text: str) -> str:
         """Return text unchanged, after verifying that it is clean.
@@ -77,9 +77,9 @@ class ForeignText(Cleaner):
         """
         if not all(line.isprintable() for line in text.split("\n")):
             raise UncleanText("it holds control characters")
-        return super().require_clean(self._bounded(text))
+        return super().require_clean(self._limit_length(text))
 
-    def _bounded(self, text: str, most: int = LONGEST_TEXT) -> str:
+    def _limit_length(self, text: str, most: int = LONGEST_TEXT) -> str:
         self._left -= len(text)
         if len(text) > most or self._left < 0:
             raise UncleanText("it is longer than what a report tells")
@@ -102,22 +102,22 @@ def accept_sections(
     asked = list_collectors()
     made: dict[str, ReportSection] = {}
     left_out: list[OmittedFact] = []
-    strange: list[str] = []
+    unknown: list[str] = []
     for fields in items_of_type(given, dict[str, object], MOST_SECTIONS):
         name = fields.get("name")
         if not isinstance(name, str) or name not in asked:
             known_form = isinstance(name, str) and _NAME.fullmatch(name)
-            strange.append(str(name) if known_form else "a section without a name")
+            unknown.append(str(name) if known_form else "a section without a name")
         elif name not in made:
-            made[name], without = _section(fields, asked[name], reader)
+            made[name], without = _accept_section(fields, asked[name], reader)
             left_out += without
     for one in make_report.STATIC:
         if one.name not in made:
-            made[one.name] = ReportSection(one.name, one.title, "unanswered", NOT_ASKED)
-    return list(made.values()), left_out, sorted(set(strange))
+            made[one.name] = ReportSection(one.name, one.title, "unanswered", NOT_COLLECTED)
+    return list(made.values()), left_out, sorted(set(unknown))
 
 
-def _section(
+def _accept_section(
     fields: Mapping[str, object], asked: Collector, reader: ForeignText
 ) -> tuple[ReportSection, list[OmittedFact]]:
     state: State = "unanswered"

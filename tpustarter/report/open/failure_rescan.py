@@ -21,7 +21,7 @@ from tpustarter.report.collect import frameworks
 from tpustarter.report.collect import known_failures as reported_failures
 from tpustarter.report.report_document import CheckFacts, KnownFailureRow, ReportFacts
 
-_SURENESS: tuple[failure_ranking.Confidence, ...] = ("possible", "likely", "confirmed")
+_CONFIDENCES: tuple[failure_ranking.Confidence, ...] = ("possible", "likely", "confirmed")
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ class _ScannedText:
 
     source: str
     lines: tuple[str, ...]
-    then: Mapping[str, KnownFailureRow]
+    original: Mapping[str, KnownFailureRow]
     """By the failure's current id."""
     numbers: tuple[int, ...] = ()
     """The original line numbers; empty if they count from 1."""
@@ -42,20 +42,20 @@ class _ScannedText:
 def rescan_failures(facts: ReportFacts) -> dict[str, object] | None:
     """Return the current facts for the section `known`, or None if there is no text to search."""
     scanner = log_scanner.FailureScanner(failures.read_known_failures())
-    findings = tuple(_findings(facts.checks))
+    findings = tuple(_make_findings(facts.checks))
     rows: list[dict[str, object]] = []
     searched: list[str] = []
-    for text in _texts(facts):
+    for text in _list_texts(facts):
         data = "\n".join(text.lines).encode("utf-8", "replace")
         scan = scanner.scan(io.BytesIO(data))
         searched.append(text.source)
         matches = machine_evidence.add_machine_evidence(
-            _with_then(scan, text), machine_evidence.MachineEvidence(findings, has_tpu=None)
+            _merge_matches(scan, text), machine_evidence.MachineEvidence(findings, has_tpu=None)
         )
-        rows += [_fields(one, text) for one in matches[: reported_failures.MOST]]
+        rows += [_make_row(one, text) for one in matches[: reported_failures.MAX_MATCHES]]
     last = {"lines": facts.known.lines, "last_error": facts.known.last_error}
-    told = {name: value for name, value in last.items() if value is not None}
-    return {"matches": rows, "searched": searched, **told} if searched else None
+    log_facts = {name: value for name, value in last.items() if value is not None}
+    return {"matches": rows, "searched": searched, **log_facts} if searched else None
 
 
 def find_current_id(name: str) -> str:
@@ -65,25 +65,27 @@ def find_current_id(name: str) -> str:
     )
 
 
-def _texts(facts: ReportFacts) -> Iterator[_ScannedText]:
+def _list_texts(facts: ReportFacts) -> Iterator[_ScannedText]:
     rows = [one for one in facts.known.matches if one.id and one.quote]
-    then = {
+    original = {
         source: {find_current_id(one.id): one for one in rows if one.source == source}
         for source in reported_failures.SOURCES
     }
-    if reported_failures.FROM_LOG in facts.known.searched or then[reported_failures.FROM_LOG]:
-        quoted = sorted(then[reported_failures.FROM_LOG].values(), key=_line)
+    if reported_failures.FROM_LOG in facts.known.searched or original[reported_failures.FROM_LOG]:
+        quoted = sorted(original[reported_failures.FROM_LOG].values(), key=_line_number)
         lines = tuple(" ".join(one.quote.split()) for one in quoted)
         yield _ScannedText(
             reported_failures.FROM_LOG,
             lines,
-            then[reported_failures.FROM_LOG],
-            tuple(map(_line, quoted)),
+            original[reported_failures.FROM_LOG],
+            tuple(map(_line_number, quoted)),
         )
         last = " ".join((facts.known.last_error or "").split())
         if last and last not in lines:
             yield _ScannedText(
-                reported_failures.FROM_LAST, (last,), then[reported_failures.FROM_LAST]
+                reported_failures.FROM_LAST_ERROR,
+                (last,),
+                original[reported_failures.FROM_LAST_ERROR],
             )
     texts: dict[str, list[str]] = {}
     for name in frameworks.STEPS:
@@ -93,63 +95,65 @@ def _texts(facts: ReportFacts) -> Iterator[_ScannedText]:
     texts[reported_failures.FROM_FILES] = [one.output for one in facts.reproducers.files]
     texts[reported_failures.FROM_CHECKS] = [one.log for one in facts.checks.errors]
     for source, parts in texts.items():
-        yield from _whole(source, filter(None, parts), then[source])
+        yield from _complete_text(source, filter(None, parts), original[source])
 
 
-def _whole(
-    source: str, parts: Iterable[str], then: Mapping[str, KnownFailureRow]
+def _complete_text(
+    source: str, parts: Iterable[str], original: Mapping[str, KnownFailureRow]
 ) -> Iterator[_ScannedText]:
     """Yield some text of the report, extended by the quotes that are missing from it."""
     text = "\n".join(parts)
-    more = (one.quote for one in then.values())
+    more = (one.quote for one in original.values())
     lines = [*text.split("\n"), *(one for one in more if one not in text)]
     if any(line.strip() for line in lines):
-        yield _ScannedText(source, tuple(lines), then)
+        yield _ScannedText(source, tuple(lines), original)
 
 
-def _with_then(scan: LogScan, text: _ScannedText) -> list[failure_ranking.FailureMatch]:
+def _merge_matches(scan: LogScan, text: _ScannedText) -> list[failure_ranking.FailureMatch]:
     """Return today's matches, and the original ones whose signs are still there."""
     found = {
         one.failure.id: one
         for one in failure_ranking.rank_failures(scan, failures.read_known_failures())
     }
     for failure in failures.read_known_failures():
-        row, signs = text.then.get(failure.id), scan.seen.get(failure.id, FoundFailure()).signs
+        row, signs = text.original.get(failure.id), scan.seen.get(failure.id, FoundFailure()).signs
         if row is None or signs.get("unless"):
             continue
         shown = [*signs.get("shows", ()), *signs.get("suggests", ())]
         if not shown and name_shapes.PSEUDONYM.search(row.quote):
             # The matching text may be behind a pseudonym, so nothing contradicts the match.
-            shown = [FailureSign("", _line(row), row.quote)]
+            shown = [FailureSign("", _line_number(row), row.quote)]
         if not shown:
             continue
         shown.sort(key=lambda sign: sign.line)
         one = found.get(failure.id) or failure_ranking.FailureMatch(
             failure, "possible", tuple(shown), row.explained_by
         )
-        found[failure.id] = replace(one, confidence=_sure(one, row), here=row.here)
+        found[failure.id] = replace(one, confidence=_choose_confidence(one, row), here=row.here)
     return failure_ranking.sort_matches(found.values())
 
 
-def _sure(one: failure_ranking.FailureMatch, row: KnownFailureRow) -> failure_ranking.Confidence:
+def _choose_confidence(
+    one: failure_ranking.FailureMatch, row: KnownFailureRow
+) -> failure_ranking.Confidence:
     """Return the original confidence if that machine was examined, or else the higher one."""
-    place = _SURENESS.index(row.confidence) if row.confidence in _SURENESS else 0
-    return _SURENESS[place if row.here else max(place, _SURENESS.index(one.confidence))]
+    place = _CONFIDENCES.index(row.confidence) if row.confidence in _CONFIDENCES else 0
+    return _CONFIDENCES[place if row.here else max(place, _CONFIDENCES.index(one.confidence))]
 
 
-def _fields(one: failure_ranking.FailureMatch, text: _ScannedText) -> dict[str, object]:
+def _make_row(one: failure_ranking.FailureMatch, text: _ScannedText) -> dict[str, object]:
     """Return a failure's row, with its original line and quote."""
     fields = reported_failures.make_known_failure_row(one, text.source)
-    row = text.then.get(one.failure.id)
-    line = _line(row) if row else text.number(one.signs[0].line)
+    row = text.original.get(one.failure.id)
+    line = _line_number(row) if row else text.number(one.signs[0].line)
     return fields | {"line": line, "quote": row.quote if row else one.signs[0].quote}
 
 
-def _line(row: KnownFailureRow) -> int:
+def _line_number(row: KnownFailureRow) -> int:
     return row.line if type(row.line) is int and row.line > 0 else 1
 
 
-def _findings(checks: CheckFacts) -> Iterator[FindingFields]:
+def _make_findings(checks: CheckFacts) -> Iterator[FindingFields]:
     for one in checks.findings:
         other: Verdict = "warn" if one.verdict == "warn" else "info"
         yield {

@@ -52,18 +52,18 @@ def open_report(path: Path) -> Fields:
         is_newer = isinstance(error, _NewerReportError)
         hint = "update tpustarter, and open it again" if is_newer else unpack.HINT
         raise Problem(f"cannot open `{bundle.name}`: {error}", hint=hint) from error
-    return _judged_again(given, bundle)
+    return _assess_again(given, bundle)
 
 
 def render_report(document: Fields, limit: int) -> str:
     """Return an opened report for the terminal: the changed assessment, then the report."""
     opened = msgspec.convert(document["opened"], OpenedReportNotes)
-    said = opened.differs or ["Today's rules come to the judgement that it had then."]
+    changes = opened.differs or ["Today's rules come to the judgement that it had then."]
     made = (
         f"`{opened.name}` was made by tpustarter {as_object(document['tool'])['version']} at "
         f"{format_time(document)}, and is judged again by tpustarter {opened.by}."
     )
-    lines = [row for one in (" ".join((made, *said)), *opened.notes) for row in wrap(one)]
+    lines = [row for one in (" ".join((made, *changes)), *opened.notes) for row in wrap(one)]
     return "\n".join([*lines, "", markdown_form.render_markdown(document, limit=limit)])
 
 
@@ -97,22 +97,24 @@ def _require_report(given: Fields) -> None:
         raise ValueError("it has no `sections`")
 
 
-def _judged_again(given: Fields, bundle: unpack.Bundle) -> Fields:
+def _assess_again(given: Fields, bundle: unpack.Bundle) -> Fields:
     raw = bundle.files[unpack.REPORT].decode("utf-8-sig")
     reader = ForeignText(raw)
-    sections, left_out, strange = accepted_facts.accept_sections(given["sections"], reader)
-    sections = [_known_again(sections) if one.name == "known" else one for one in sections]
+    sections, left_out, unknown_sections = accepted_facts.accept_sections(given["sections"], reader)
+    sections = [_rescan_failures(sections) if one.name == "known" else one for one in sections]
     unanswered = [one for one in sections if one.state != "answered"]
-    then = _then(given.get("first"))
-    asked = [one for one in unanswered if one.why != accepted_facts.NOT_ASKED]
-    first = triage.triage_facts(read_facts(sections), asked, then.wanted if then else None)
-    first.unanswered = triage.unanswered_rows(unanswered)
+    original = _read_original_assessment(given.get("first"))
+    asked = [one for one in unanswered if one.why != accepted_facts.NOT_COLLECTED]
+    first = triage.triage_facts(read_facts(sections), asked, original.wanted if original else None)
+    first.unanswered = triage.list_unanswered_sections(unanswered)
     version = as_object(given.get("tool")).get("version")
-    notes = [*bundle.notes, *_notes(left_out, strange)]
+    version = _clean_value(allowed_fields.clean_version, version, reader)
+    notes = [*bundle.notes, *_describe_omissions(left_out, unknown_sections)]
+    differs = [*_describe_differences(original, first)]
     document = ReportDocument(
         schema=make_report.SCHEMA,
-        tool={"version": _told(allowed_fields.clean_version, version, reader) or "(unknown)"},
-        made=_told(check_runs.TIME, given.get("made"), reader) or "an unknown time",
+        tool={"version": version or "(unknown)"},
+        made=_clean_value(check_runs.TIME, given.get("made"), reader) or "an unknown time",
         seconds=accepted_facts.parse_seconds(given.get("seconds")),
         first=first,
         sections=sections,
@@ -124,12 +126,12 @@ def _judged_again(given: Fields, bundle: unpack.Bundle) -> Fields:
                 *left_out,
             )
         ],
-        opened=OpenedReportNotes(bundle.name, __version__, notes, [*_differs(then, first)]),
+        opened=OpenedReportNotes(bundle.name, __version__, notes, differs),
     )
     return msgspec.to_builtins(document)
 
 
-def _known_again(sections: Sequence[ReportSection]) -> ReportSection:
+def _rescan_failures(sections: Sequence[ReportSection]) -> ReportSection:
     """Rebuild the section on known failures from the texts of the other sections."""
     one = next(one for one in sections if one.name == "known")
     made = failure_rescan.rescan_failures(read_facts(sections))
@@ -139,13 +141,13 @@ def _known_again(sections: Sequence[ReportSection]) -> ReportSection:
     return replace(one, state="answered", facts=made, why=None)
 
 
-def _told(rule: allowed_fields.FieldRule, value: object, reader: ForeignText) -> str:
-    told, _ = allowed_fields.select_allowed({"value": value}, {"value": rule}, reader)
-    return str(told.get("value") or "")
+def _clean_value(rule: allowed_fields.FieldRule, value: object, reader: ForeignText) -> str:
+    facts, _ = allowed_fields.select_allowed({"value": value}, {"value": rule}, reader)
+    return str(facts.get("value") or "")
 
 
 @dataclass(frozen=True)
-class _EarlierJudgement:
+class _OriginalAssessment:
     """The assessment in a report, as far as it is compared."""
 
     stale: set[str]
@@ -154,17 +156,17 @@ class _EarlierJudgement:
     wanted: str | None
 
 
-def _then(given: object) -> _EarlierJudgement | None:
+def _read_original_assessment(given: object) -> _OriginalAssessment | None:
     first = as_type(given, dict[str, object])
     if first is None:
         return None
     tracker = next((one for one in issue_trackers.TRACKERS if one.id == first.get("tracker")), None)
-    is_named = first.get("why_there") == triage.NAMED
-    return _EarlierJudgement(
-        {name for name in _each(first, "stale", "name") if name in software.PACKAGES},
+    is_named = first.get("why_there") == triage.NAMED_BY_USER
+    return _OriginalAssessment(
+        {name for name in _list_values(first, "stale", "name") if name in software.PACKAGES},
         {
             failure_rescan.find_current_id(one)
-            for one in _each(first, "known", "id")
+            for one in _list_values(first, "known", "id")
             if _ID.fullmatch(one)
         },
         tracker.title if tracker else "",
@@ -172,15 +174,15 @@ def _then(given: object) -> _EarlierJudgement | None:
     )
 
 
-def _each(first: Fields, name: str, key: str) -> Iterator[str]:
-    for row in items_of_type(first.get(name), dict[str, object], allowed_fields.MOST):
+def _list_values(first: Fields, name: str, key: str) -> Iterator[str]:
+    for row in items_of_type(first.get(name), dict[str, object], allowed_fields.MAX_ROWS):
         if isinstance(value := row.get(key), str):
             yield value
 
 
-def _differs(then: _EarlierJudgement | None, now: ReportTriage) -> Iterator[str]:
+def _describe_differences(original: _OriginalAssessment | None, now: ReportTriage) -> Iterator[str]:
     """Yield the changes in the assessment: a sentence for today's, and one for the original."""
-    if then is None:
+    if original is None:
         yield "The report does not say how it was judged when it was made."
         return
     stale = {one.name: one for one in now.stale}
@@ -190,15 +192,15 @@ def _differs(then: _EarlierJudgement | None, now: ReportTriage) -> Iterator[str]
         *(
             f"{name} {one.found} counts as stale, as {one.newest} is out"
             for name, one in stale.items()
-            if name not in then.stale
+            if name not in original.stale
         ),
-        *(f"`{name}` is recognised" for name in sorted(known - then.known)),
-        *([f"it belongs to {tracker}"] if tracker != then.tracker else []),
+        *(f"`{name}` is recognised" for name in sorted(known - original.known)),
+        *([f"it belongs to {tracker}"] if tracker != original.tracker else []),
     ]
     before = [
-        *(f"{name} counted as stale" for name in sorted(then.stale - stale.keys())),
-        *(f"`{name}` was recognised" for name in sorted(then.known - known)),
-        *([f"it belonged to {then.tracker}"] if then.tracker not in ("", tracker) else []),
+        *(f"{name} counted as stale" for name in sorted(original.stale - stale.keys())),
+        *(f"`{name}` was recognised" for name in sorted(original.known - known)),
+        *([f"it belonged to {original.tracker}"] if original.tracker not in ("", tracker) else []),
     ]
     if today:
         yield f"New today: {', and '.join(today)}."
@@ -206,16 +208,19 @@ def _differs(then: _EarlierJudgement | None, now: ReportTriage) -> Iterator[str]
         yield f"No longer so: {', and '.join(before)}."
 
 
-def _notes(left_out: Sequence[allowed_fields.OmittedFact], strange: Sequence[str]) -> Iterator[str]:
-    if strange:
-        names = phrases.join_words((f"`{name}`" for name in strange), most=3)
+def _describe_omissions(
+    left_out: Sequence[allowed_fields.OmittedFact], unknown_sections: Sequence[str]
+) -> Iterator[str]:
+    if unknown_sections:
+        names = phrases.join_words((f"`{name}`" for name in unknown_sections), most=3)
         yield f"This version does not know the section {names}, and does not show it."
     if unknown := sum(one.is_unknown for one in left_out):
-        yield f"{_fields(unknown)} unknown to this version, and not shown."
+        yield f"{_count_fields(unknown)} unknown to this version, and not shown."
     if count := len(left_out) - unknown:
         holds = phrases.choose_plural(count, "it holds", "they hold")
-        yield f"{_fields(count)} not shown, because what {holds} is nothing that a report tells."
+        fields = _count_fields(count)
+        yield f"{fields} not shown, because what {holds} is nothing that a report tells."
 
 
-def _fields(count: int) -> str:
+def _count_fields(count: int) -> str:
     return phrases.format_count(count, "field is", "fields are")

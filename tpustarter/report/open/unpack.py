@@ -55,10 +55,10 @@ def read_bundle(path: Path) -> Bundle:
     """
     shown = escape_text(Redactor(os.environ).redact_text(path.name or str(path)))
     try:
-        found = _folder(path) if path.is_dir() else _file(path)
+        found = _read_folder(path) if path.is_dir() else _read_file(path)
         if REPORT not in found:
             raise RefusedArchive(f"there is no {REPORT} in it")
-        return Bundle(cut_text(shown, 60), found, tuple(_notes(found)))
+        return Bundle(cut_text(shown, 60), found, tuple(_compare_with_manifest(found)))
     except (RefusedArchive, OSError, ValueError) as error:
         why = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
         code = ExitCode.USAGE if isinstance(error, OSError) else ExitCode.CONFIGURATION
@@ -84,18 +84,18 @@ def parse_object(data: bytes, name: str) -> dict[str, object]:
     return value
 
 
-def _file(path: Path) -> dict[str, bytes]:
-    data = _bytes(path)
+def _read_file(path: Path) -> dict[str, bytes]:
+    data = _read_bytes(path)
     if data.startswith(b"\x1f\x8b"):
         data = decompress(data)
     elif data.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"{"):
         return {REPORT: data}
     if data[257:262] != b"ustar":
         raise RefusedArchive("it is neither an archive of tpustarter's nor a report.json")
-    return _below_one_folder(read_members(data))
+    return _select_report_files(read_members(data))
 
 
-def _bytes(path: Path, most: int = MOST_BYTES) -> bytes:
+def _read_bytes(path: Path, most: int = MOST_BYTES) -> bytes:
     """Read a regular file, but no pipe or device, which may have no end."""
     descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     with os.fdopen(descriptor, "rb") as stream:
@@ -107,7 +107,7 @@ def _bytes(path: Path, most: int = MOST_BYTES) -> bytes:
         return stream.read(most)
 
 
-def _below_one_folder(archive: Iterator[tuple[tuple[str, ...], bytes]]) -> dict[str, bytes]:
+def _select_report_files(archive: Iterator[tuple[tuple[str, ...], bytes]]) -> dict[str, bytes]:
     """Return the files of the folder that contains the report, keyed by their paths in it."""
     given: dict[tuple[str, ...], bytes] = {}
     for parts, data in archive:
@@ -125,7 +125,7 @@ def _below_one_folder(archive: Iterator[tuple[tuple[str, ...], bytes]]) -> dict[
     }
 
 
-def _folder(path: Path) -> dict[str, bytes]:
+def _read_folder(path: Path) -> dict[str, bytes]:
     """Return the report and the files in its manifest, refusing links."""
     found: dict[str, bytes] = {}
     names, left = [REPORT, MANIFEST], MOST_BYTES
@@ -136,10 +136,10 @@ def _folder(path: Path) -> dict[str, bytes]:
             continue
         if place.resolve() != path.resolve() / name:
             raise RefusedArchive(f"`{name}` in it is a link, expected a file")
-        found[name] = _bytes(place, left)
+        found[name] = _read_bytes(place, left)
         left -= len(found[name])
         if name == MANIFEST:
-            names += [one for one, _ in _listed(found)]
+            names += [one for one, _ in _read_manifest(found)]
     return found
 
 
@@ -148,7 +148,7 @@ class _ManifestRow(msgspec.Struct):
     sha256: str
 
 
-def _listed(files: dict[str, bytes]) -> list[tuple[str, str]]:
+def _read_manifest(files: dict[str, bytes]) -> list[tuple[str, str]]:
     try:
         manifest = parse_object(files[MANIFEST], MANIFEST)
     except (KeyError, ValueError):
@@ -157,11 +157,11 @@ def _listed(files: dict[str, bytes]) -> list[tuple[str, str]]:
     return [(row.name, row.sha256) for row in rows if is_allowed_name(tuple(row.name.split("/")))]
 
 
-def _notes(files: dict[str, bytes]) -> Iterator[str]:
+def _compare_with_manifest(files: dict[str, bytes]) -> Iterator[str]:
     if MANIFEST not in files:
         yield "There is no manifest, so nothing shows whether the report was changed afterwards."
         return
-    listed = _listed(files)
+    listed = _read_manifest(files)
     if REPORT not in dict(listed):
         yield (
             "The manifest cannot be used, so nothing shows whether the report was changed "
@@ -177,19 +177,17 @@ def _notes(files: dict[str, bytes]) -> Iterator[str]:
     more = files.keys() - {name for name, _ in listed} - {MANIFEST}
     if changed:
         yield (
-            f"{_names(changed)} changed after the report was made: the SHA-256 is not the one in "
-            "the manifest."
+            f"{_quote_names(changed)} changed after the report was made: the SHA-256 is not the "
+            "one in the manifest."
         )
     if missing:
-        are, them = (
-            phrases.choose_plural(len(missing), "is", "are"),
-            phrases.choose_plural(len(missing), "it", "them"),
-        )
-        yield f"{_names(missing)} {are} missing: the manifest names {them}."
+        are = phrases.choose_plural(len(missing), "is", "are")
+        them = phrases.choose_plural(len(missing), "it", "them")
+        yield f"{_quote_names(missing)} {are} missing: the manifest names {them}."
     if more:
         are = phrases.choose_plural(len(more), "is", "are")
-        yield f"{_names(sorted(more))} {are} not in the manifest, and not shown."
+        yield f"{_quote_names(sorted(more))} {are} not in the manifest, and not shown."
 
 
-def _names(names: Sequence[str]) -> str:
+def _quote_names(names: Sequence[str]) -> str:
     return phrases.join_words((f"`{name}`" for name in names), most=3)

@@ -65,31 +65,31 @@ def read_members(data: bytes) -> Iterator[tuple[tuple[str, ...], bytes]]:
         count += 1
         if count > MOST_MEMBERS:
             raise RefusedArchive(f"it has more than {MOST_MEMBERS} files, which no report has")
-        size, kind = _size(header), header[156:157]
+        size, kind = _parse_size(header), header[156:157]
         start = position + _BLOCK
         if start + size > len(data):
             raise RefusedArchive(f"a file in it is said to have {size:,} bytes, and has fewer")
         if kind in _FILE:
-            yield _named(header), data[start : start + size]
+            yield _parse_name(header), data[start : start + size]
         elif kind not in _SKIPPED:
             raise RefusedArchive(
-                f"`{'/'.join(_named(header))}` in it is neither a file nor a folder"
+                f"`{'/'.join(_parse_name(header))}` in it is neither a file nor a folder"
             )
         position = start + -(-size // _BLOCK) * _BLOCK
     raise RefusedArchive("it is cut off in the middle")
 
 
-def _named(header: bytes) -> tuple[str, ...]:
+def _parse_name(header: bytes) -> tuple[str, ...]:
     """Return the parts of a member's name.
 
     Raises:
         RefusedArchive: A file of a report may not have this name.
     """
-    name = _text(header[:100])
+    name = _decode_field(header[:100])
     if header[257:265] == b"ustar\x0000" and header[345]:
-        name = f"{_text(header[345:500])}/{name}"
+        name = f"{_decode_field(header[345:500])}/{name}"
     parts = tuple(name.removeprefix("./").split("/"))
-    if not is_allowed_name(tuple(map(_without_dot, parts))):
+    if not is_allowed_name(tuple(map(_strip_dot, parts))):
         raise RefusedArchive(
             f"`{cut_text(escape_text(name), 60)}` in it is a name that no report has"
         )
@@ -101,24 +101,24 @@ def is_allowed_name(parts: tuple[str, ...]) -> bool:
     return len(parts) <= DEEPEST and all(map(_PART.fullmatch, parts))
 
 
-def _without_dot(part: str) -> str:
+def _strip_dot(part: str) -> str:
     """Return a part of a name without its leading dot, because hidden files are accepted."""
     return part[1:] if part.startswith(".") and not part.startswith("..") else part
 
 
-def _text(field: bytes) -> str:
+def _decode_field(field: bytes) -> str:
     return field.partition(b"\0")[0].decode("utf-8", "replace")
 
 
-def _size(header: bytes) -> int:
+def _parse_size(header: bytes) -> int:
     """Return the size in a header.
 
     Raises:
         RefusedArchive: The checksum does not match.
     """
     field = header[124:136].strip(b" \0")
-    told = header[148:156].strip(b" \0")
+    checksum = header[148:156].strip(b" \0")
     spaces = sum(header[:148]) + sum(header[156:]) + 8 * ord(" ")
-    if not _OCTAL.fullmatch(field) or not _OCTAL.fullmatch(told) or int(told, 8) != spaces:
+    if not _OCTAL.fullmatch(field) or not _OCTAL.fullmatch(checksum) or int(checksum, 8) != spaces:
         raise RefusedArchive("it is damaged: a header in it is none")
     return int(field, 8)

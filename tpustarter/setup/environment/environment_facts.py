@@ -11,6 +11,7 @@ import shlex
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from tpustarter.checking.plan import environments, interpreters
@@ -79,26 +80,7 @@ class EnvironmentFacts:
     @property
     def folder_text(self) -> str:
         """The folder's path for display, with `~` for the home folder."""
-        return self.shorten_path(self.folder)
-
-    def shorten_path(self, path: Path) -> str:
-        """Return a path in the form that a person would type."""
-        return interpreters.format_path(path, {"HOME": str(self.home)})
-
-    def format_command(self, command: Sequence[str]) -> str:
-        """Return a command that can be pasted into a shell, with `~` for the home folder."""
-        short_words = (
-            self.shorten_path(Path(word)) if word.startswith("/") else word for word in command
-        )
-        # A shell expands `~` only where it is not quoted.
-        return " ".join(
-            f"~/{shlex.quote(word[2:])}"
-            if word.startswith("~/")
-            else word
-            if word == "~"
-            else shlex.quote(word)
-            for word in short_words
-        )
+        return shorten_path(self.folder, self.home)
 
     @property
     def is_half_installed(self) -> bool:
@@ -128,9 +110,8 @@ def collect_environment_facts(
         )
     done = tuple(marker.done) if marker else ()
     complete = "environment" in done and environments.has_python(folder)
-
-    def short(path: Path) -> str:
-        return interpreters.format_path(path, {"HOME": str(home)})
+    short = partial(shorten_path, home=home)
+    version = interpreters.read_python_version(folder / "bin/python") or "of an unknown version"
 
     return EnvironmentFacts(
         profile=profile,
@@ -143,7 +124,7 @@ def collect_environment_facts(
         uv=find_uv(machine.env, home, own),
         python=find_python(machine.env, home, folder, profile.versions),
         unfit=_unfit_pythons(machine.env, profile.versions),
-        version=_read_version(folder) if complete else None,
+        version=version if complete else None,
         installed=_find_packages(folder, profile) if complete else (),
         done=done if complete else (),
         recorded_requirements=str(marker and marker.wheel),
@@ -156,6 +137,27 @@ def collect_environment_facts(
 def find_home(machine: host.Machine) -> Path:
     """Return the user's home folder; under sudo, that of the calling user."""
     return locations.sudo_caller_home() or Path(machine.env.get("HOME") or Path.home())
+
+
+def shorten_path(path: Path, home: Path) -> str:
+    """Return a path in the form that a person would type, with `~` for the home folder."""
+    return interpreters.format_path(path, {"HOME": str(home)})
+
+
+def format_command(command: Sequence[str], home: Path) -> str:
+    """Return a command that can be pasted into a shell, with `~` for the home folder."""
+    short_words = (
+        shorten_path(Path(word), home) if word.startswith("/") else word for word in command
+    )
+    # A shell expands `~` only where it is not quoted.
+    return " ".join(
+        f"~/{shlex.quote(word[2:])}"
+        if word.startswith("~/")
+        else word
+        if word == "~"
+        else shlex.quote(word)
+        for word in short_words
+    )
 
 
 def find_uv(env: Mapping[str, str], home: Path, own: Sequence[Path] | None = None) -> Path | None:
@@ -227,13 +229,3 @@ def _find_packages(folder: Path, profile: SetupProfile) -> tuple[str, ...]:
         *frameworks,
         *(package for package in packages if package.split()[0] in profile.packages),
     )
-
-
-def _read_version(folder: Path) -> str:
-    # Both venv and uv write a version, under different keys.
-    try:
-        text = (folder / "pyvenv.cfg").read_text(encoding="utf-8", errors="replace")
-    except OSError:
-        return "of an unknown version"
-    match = re.search(r"(?m)^version(?:_info)?\s*=\s*(\d+(?:\.\d+)*)", text)
-    return match[1] if match else "of an unknown version"

@@ -28,8 +28,8 @@ from tpustarter.rehearsal.text import rehearsal_text
 from tpustarter.running import lease, probe_archive, run_folder
 from tpustarter.running.supervised_command import LineLog, SupervisedCommand
 from tpustarter.setup import server_commands
-from tpustarter.setup.environment.environment_facts import EnvironmentFacts
-from tpustarter.setup.environment.steps import SetupStep, State
+from tpustarter.setup.environment.environment_facts import EnvironmentFacts, format_command
+from tpustarter.setup.environment.steps import SetupStep, State, format_note
 
 RELEASE_S = 15.0
 """Longest wait for the TPU to be free again after a notebook kernel has ended."""
@@ -95,14 +95,14 @@ class CheckProof:
         if run.blocked:
             may_pass = run.blocked.code in (ExitCode.BUSY, ExitCode.DENIED, ExitCode.INCONCLUSIVE)
             return ProofOutcome(
-                "blocked" if may_pass else "failed", _join_lines(run.blocked.what, run.blocked.hint)
+                "blocked" if may_pass else "failed", format_note(run.blocked.what, run.blocked.hint)
             )
         result = run.results[0]
         if result.status not in ("pass", "warn"):
             failing = (finding for finding in result.findings if finding["verdict"] == "fail")
             hints = [str(finding["hint"]) for finding in failing if finding["hint"]]
             details = f"`tpustarter check {result.id} --python {facts.folder_text} -v` shows all"
-            note = _join_lines(
+            note = format_note(
                 results_text.summarize_result(result), hints[0] if hints else details
             )
             return ProofOutcome("failed", note, result.log)
@@ -112,7 +112,7 @@ class CheckProof:
             hint = "`unset JAX_PLATFORMS`, then run this again" if requested else None
             return ProofOutcome(
                 "failed",
-                _join_lines(f"found it on {headline.describe_devices(run)}, expected a TPU", hint),
+                format_note(f"found it on {headline.describe_devices(run)}, expected a TPU", hint),
             )
         # Without a TPU, TorchTPU has no device, so it is enough that it loads with its torch.
         place = headline.describe_devices(run)
@@ -127,7 +127,7 @@ class CompileProof:
         self, step: SetupStep, facts: EnvironmentFacts, machine: host.Machine, checks: Path | None
     ) -> None:
         self.outcome = ProofOutcome("failed", "nothing was compiled")
-        self._verbose_command = facts.format_command((*step.command, "-v"))
+        self._verbose_command = format_command((*step.command, "-v"), facts.home)
         self._facts = facts
         self._machine = machine
         request = RehearsalRequest(
@@ -150,7 +150,7 @@ class CompileProof:
             hint = (
                 "when that has ended, run this again; `tpustarter check host.holder -v` shows who"
             )
-            self.outcome = ProofOutcome("blocked", _join_lines(note, hint))
+            self.outcome = ProofOutcome("blocked", format_note(note, hint))
             return
         for event in self._rehearsal.events():
             if isinstance(event, rehearsal.RehearsalStarted):
@@ -170,7 +170,7 @@ class CompileProof:
             note = f"`{failing['program']}` does not compile for {TPU}: {failing['reason']}"
             return ProofOutcome(
                 "failed",
-                _join_lines(note, f"`{self._verbose_command}` shows all"),
+                format_note(note, f"`{self._verbose_command}` shows all"),
                 failing["detail"],
             )
         if not results:
@@ -201,7 +201,7 @@ class ServerProof:
 
     def lines(self) -> Iterator[str]:
         """Run the program, and yield its lines."""
-        if self._facts.on_tpu and (why := _why_not_on_tpu(self._machine)):
+        if self._facts.on_tpu and (why := _find_tpu_obstacle(self._machine)):
             self.outcome = ProofOutcome("blocked", why)
             return
         folder = run_folder.make_run_folder()
@@ -245,7 +245,7 @@ class ServerProof:
         ended = self._command.outcome if self._command else None
         last = self._log.last[-1] if self._log.last else ""
         if not ended or ended.code != 0:
-            return ProofOutcome("failed", _join_lines(last, ended.what if ended else None))
+            return ProofOutcome("failed", format_note(last, ended.what if ended else None))
         deadline = time.monotonic() + RELEASE_S
         while self._facts.on_tpu and _is_tpu_used(self._machine):
             if time.monotonic() > deadline:
@@ -262,16 +262,16 @@ PROOFS: dict[str, Callable[[SetupStep, EnvironmentFacts, host.Machine, Path | No
 """Proof class for each `command` of a profile."""
 
 
-def _why_not_on_tpu(machine: host.Machine) -> str | None:
+def _find_tpu_obstacle(machine: host.Machine) -> str | None:
     if _is_tpu_used(machine):
-        return _join_lines(
+        return format_note(
             "a program uses the TPU, which one at a time can",
             "when that has ended, run this again; "
             "`tpustarter check host.holder -v` shows who it is",
         )
     shape = host.find_slice(machine)
     if shape.waits:
-        return _join_lines(
+        return format_note(
             f"this is one of {shape.hosts} hosts, and a program on one of them "
             "would wait for the others",
             "take a TPU with one host",
@@ -281,7 +281,3 @@ def _why_not_on_tpu(machine: host.Machine) -> str | None:
 
 def _is_tpu_used(machine: host.Machine) -> bool:
     return bool(host.list_tpu_processes(machine)) or host.read_libtpu_lock(machine).state == "live"
-
-
-def _join_lines(*parts: str | None) -> str:
-    return "\n".join(part for part in parts if part)

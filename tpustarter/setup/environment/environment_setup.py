@@ -1,9 +1,7 @@
 """Set-up of an environment: creates one with a framework, proves it, records it, can undo it.
 
 The remaining steps are determined from the machine, so a run that was interrupted anywhere
-continues where it stopped. Steps are data in a lesson's header; this module runs them. No command
-gets administrator rights in this module (`machine_setup` asks for them), no user input goes through
-a shell, and no command outlives this program.
+continues where it stopped. No command gets administrator rights.
 """
 
 from __future__ import annotations
@@ -12,89 +10,26 @@ import os
 import shutil
 import time
 from collections.abc import Generator, Iterator, Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path
 
 from tpustarter.checking.plan import environments, interpreters
 from tpustarter.core import locations
-from tpustarter.core.problem import ExitCode, Problem
-from tpustarter.core.redact import Redactor
 from tpustarter.machine import host
 from tpustarter.machine.notebook_services import find_notebook_service
-from tpustarter.running import probe_archive, run_folder
-from tpustarter.running.supervised_command import LineLog, SupervisedCommand, find_output_hint
+from tpustarter.running.supervised_command import LineLog
 from tpustarter.setup.environment import environment_proof, setup_profiles, steps
 from tpustarter.setup.environment import made_environment as folders
-from tpustarter.setup.environment.environment_facts import collect_environment_facts, find_home
-from tpustarter.setup.environment.environment_proof import StepProof
-from tpustarter.setup.environment.steps import SetupStep, State
+from tpustarter.setup.environment.environment_facts import (
+    EnvironmentFacts,
+    collect_environment_facts,
+)
+from tpustarter.setup.environment.steps import SetupStep
+from tpustarter.setup.setup_plan import Event, SetupPlan, StepEnded, StepOutput, StepResult
 from tpustarter.text import phrases
 
-SCHEMA = "tpustarter.setup/1"
-KEPT_LOGS = 10
 
-_UNSET_ENV = (
-    "VIRTUAL_ENV",
-    "CONDA_PREFIX",
-    "PYTHONHOME",
-    "PYTHONPATH",
-    "PIP_USER",
-    "PIP_TARGET",
-    "PIP_PREFIX",
-    "PIP_ROOT",
-    "PIP_PYTHON",
-    "PIP_REQUIRE_VIRTUALENV",
-    "UV_PYTHON",
-    "UV_VENV_CLEAR",
-)
-"""Variables that would make an installation go to another folder."""
-_SET_ENV = {
-    "UV_NO_PROGRESS": "1",
-    "UV_NO_PROJECT": "1",
-    "UV_PYTHON_INSTALL_BIN": "0",
-    "PIP_PROGRESS_BAR": "off",
-    "PIP_NO_INPUT": "1",
-    "PIP_DISABLE_PIP_VERSION_CHECK": "1",
-    "PYTHONUNBUFFERED": "1",
-    "NO_COLOR": "1",
-    "TERM": "dumb",
-}
-
-
-@dataclass(frozen=True)
-class StepStarted:
-    """A step was started."""
-
-    step: SetupStep
-
-
-@dataclass(frozen=True)
-class StepOutput:
-    """A running step wrote a line: plain text, redacted and without escape sequences."""
-
-    text: str
-
-
-@dataclass(frozen=True)
-class StepEnded:
-    """A step ended; `step.state` and `step.note` have the result and the reason."""
-
-    step: SetupStep
-    seconds: float
-    tail: tuple[str, ...]
-    """The last lines of its output if it failed."""
-    log: Path
-
-
-Event = StepStarted | StepOutput | StepEnded
-_End = tuple[State, str]
-
-
-class EnvironmentSetup:
-    """The plan for a profile on this machine; `run` carries it out, `stop` ends it from anywhere.
-
-    A stopped set-up cannot be run again; create another one to continue.
-    """
+class EnvironmentSetup(SetupPlan):
+    """The set-up of a profile's environment: its steps, their run, and its removal."""
 
     def __init__(
         self,
@@ -120,37 +55,17 @@ class EnvironmentSetup:
             Problem: The profile is unknown, there is no state folder, or the folder contains
                 another profile's environment.
         """
-        self._machine = machine or host.Machine()
-        home = find_home(self._machine)
-        self.profile = setup_profiles.find_profile(profile)
-        # abspath removes `..` but keeps links, as in the path that the user typed.
-        self.folder = Path(os.path.abspath(folder or home / self.profile.folder))  # noqa: PTH100
-        if not str(self.folder).isprintable():
-            raise Problem(
-                f"the folder `{self.folder}` has a character in its name that cannot be shown",
-                hint="name another folder with `--folder PATH`",
-                code=ExitCode.USAGE,
-            )
-        self.lesson = steps.find_setup_lesson(self.profile, lessons)
-        self.log = locations.make_state_folder() / time.strftime("setup-%Y%m%d-%H%M%S.log")
+        super().__init__(profile, machine or host.Machine(), lessons, folder)
         self._checks = checks
         self._own = own
-        self._redact = Redactor({**self._machine.env, "HOME": str(home)})
-        self._running: SupervisedCommand | StepProof | None = None
-        self._stopped = False
-        self._has_run = False
-        self._facts = collect_environment_facts(self.profile, self.folder, self._machine, own)
-        self.steps: list[SetupStep] = self._make_steps()
+        self._refresh()
 
     def _make_steps(self) -> list[SetupStep]:
+        self._facts = self._collect_facts()
         return steps.list_steps(self.lesson, self._facts)
 
-    def stop(self) -> None:
-        """End the running command: TERM, 5 s, KILL; safe in any thread and signal handler."""
-        self._stopped = True
-        running = self._running
-        if running:
-            running.stop()
+    def _collect_facts(self) -> EnvironmentFacts:
+        return collect_environment_facts(self.profile, self.folder, self._machine, self._own)
 
     @property
     def kernel_note(self) -> str:
@@ -166,28 +81,6 @@ class EnvironmentSetup:
             f"This is a notebook of {service.name}. The plan installs nothing into the Python of "
             f"its cells. That keeps {names or 'its packages'}, and can't use the new environment."
         )
-
-    @property
-    def exit_code(self) -> int:
-        """Exit code: 0 if done or only planned, 1 for a failed step, 3 if stopped or blocked."""
-        states = {step.state for step in self.steps}
-        if not self._has_run:
-            return int(ExitCode.OK)
-        if "failed" in states:
-            return int(ExitCode.FAILED)
-        return int(ExitCode.OK if states <= {"done", "undone", "manual"} else ExitCode.INCONCLUSIVE)
-
-    def fields(self) -> dict[str, object]:
-        """Return the `tpustarter.setup/1` document, redacted."""
-        document: dict[str, object] = {
-            "schema": SCHEMA,
-            "profile": self.profile.name,
-            "folder": str(self.folder),
-            "lesson": self.lesson.id,
-            "steps": [_step_fields(step) for step in self.steps],
-            "log": str(self.log) if self.log.exists() else None,
-        }
-        return {**self._redact.redact_value(document), "exit_code": self.exit_code}
 
     def run(self) -> Iterator[Event]:
         """Run the remaining steps, stopping at the first that fails.
@@ -228,14 +121,6 @@ class EnvironmentSetup:
         is_left = any(step.id == "install" and step.state != "done" for step in self.steps)
         return setup_profiles.SIZES.get(self._facts.wheel) if is_left else None
 
-    def shorten_path(self, path: Path) -> str:
-        """Return a path in the form that a person would type."""
-        return self._facts.shorten_path(path)
-
-    def format_command(self, command: Sequence[str]) -> str:
-        """Return a command that can be pasted into a shell."""
-        return self._facts.format_command(command)
-
     def removed_by_undo(self) -> list[str]:
         """Return descriptions of everything that `undo` removes.
 
@@ -264,47 +149,9 @@ class EnvironmentSetup:
                 ended = self._update_step(index, "undone", "")
                 yield StepEnded(ended, time.monotonic() - started_at, (), self.log)
 
-    def _refresh(self, after: int = 0) -> None:
-        self._facts = collect_environment_facts(self.profile, self.folder, self._machine, self._own)
-        self.steps[after:] = self._make_steps()[after:]
-
-    def _open_log(self) -> LineLog:
-        logs = sorted(path for path in self.log.parent.glob("setup-*.log") if path != self.log)
-        try:
-            for path in logs[: max(0, len(logs) - KEPT_LOGS + 1)]:
-                path.unlink()
-            return LineLog(self.log, self._redact)
-        except OSError as error:
-            raise Problem(f"cannot write `{self.log}`: {error.strerror or error}") from error
-
-    def _run_step(self, index: int, log: LineLog, lock: int) -> Generator[Event, None, SetupStep]:
-        if self.steps[index].state == "done":
-            return self.steps[index]
-        started_at = time.monotonic()
-        step = self._update_step(index, "running", "")
-        yield StepStarted(step)
-        log.last.clear()
-        try:
-            state, note = yield from self._carry_out(step, log, lock)
-        except Problem as problem:
-            state, note = "failed", _join_lines(problem.full_text, problem.hint)
-        if self._stopped and state != "done":
-            said = note if state == "todo" and note else "stopped before it was done"
-            state, note = "todo", f"{said}; run this again to go on"
-        step = self._update_step(index, state, self._redact.redact_text(note))
-        for line in f"{step.id}: {state} {note}".splitlines():
-            log.note(line)
-        tail = tuple(log.last) if state == "failed" else ()
-        yield StepEnded(step, time.monotonic() - started_at, tail, self.log)
-        if state == "done":
-            self._refresh(index + 1)
-        return step
-
-    def _update_step(self, index: int, state: State, note: str) -> SetupStep:
-        self.steps[index] = replace(self.steps[index], state=state, note=note)
-        return self.steps[index]
-
-    def _carry_out(self, step: SetupStep, log: LineLog, lock: int) -> Generator[Event, None, _End]:
+    def _carry_out(
+        self, step: SetupStep, log: LineLog, lock: int
+    ) -> Generator[Event, None, StepResult]:
         if self._stopped:
             return "todo", ""
         if step.id == "remember":
@@ -313,7 +160,7 @@ class EnvironmentSetup:
         if step.file:
             locations.write_user_file(Path(step.file), "".join(f"{line}\n" for line in step.writes))
             locations.chown_to_caller(Path(step.file))
-            return "done", f"{self._facts.shorten_path(Path(step.file))} is there"
+            return "done", f"{self.shorten_path(Path(step.file))} is there"
         if step.id == "prove":
             return (yield from self._prove(step, log))
         if step.id == "environment":
@@ -323,55 +170,17 @@ class EnvironmentSetup:
         failure = yield from self._run_command(step, log, lock)
         return failure or self._record(step)
 
-    def _run_command(
-        self, step: SetupStep, log: LineLog, lock: int
-    ) -> Generator[Event, None, _End | None]:
-        work_folder = run_folder.make_run_folder()
-        env = {key: value for key, value in self._machine.env.items() if key not in _UNSET_ENV}
-        command = SupervisedCommand(
-            step.command,
-            log,
-            archive=probe_archive.build_probe_archive(work_folder / "probe.pyz"),
-            env={**env, **_SET_ENV},
-            keep=lock,
-            as_root="root" in step.needs,
-        )
-        self._running = command
-        if self._stopped:  # stop() was called before there was a command
-            command.stop()
-        lines = command.lines()
-        try:
-            while (line := next(lines, None)) is not None:
-                yield StepOutput(line)
-        finally:
-            self._running = None
-            lines.close()
-            run_folder.remove_run_folder(work_folder)
-        outcome = command.outcome
-        if outcome.code == 0:
-            return None
-        if self._stopped:
-            return "todo", outcome.what
-        last_output = "\n".join([*log.last, outcome.what])
-        python = self._facts.python.name if self._facts.python else "python3"
-        return "failed", _join_lines(
-            outcome.what, find_output_hint(last_output, self._facts.folder_text, python)
-        )
-
-    def _record(self, step: SetupStep) -> _End:
+    def _record(self, step: SetupStep) -> StepResult:
         # The result of a command is verified on disk before the marker records it.
-        if step.id == "python":
-            python = collect_environment_facts(
-                self.profile, self.folder, self._machine, self._own
-            ).python
-            return "done", f"uv keeps it at {python}" if python else "uv keeps it"
-        if not os.access(self.folder / "bin/python", os.X_OK):
+        if step.id != "python" and not os.access(self.folder / "bin/python", os.X_OK):
             return "failed", f"there is no `{self._facts.folder_text}/bin/python`"
         if step.id == "environment":
             folders.write_marker(self.folder, done=["environment"])
-            facts = collect_environment_facts(self.profile, self.folder, self._machine, self._own)
+        facts = self._collect_facts()
+        if step.id == "python":
+            return "done", f"uv keeps it at {facts.python}" if facts.python else "uv keeps it"
+        if step.id == "environment":
             return "done", f"{facts.folder_text} has Python {facts.version}"
-        facts = collect_environment_facts(self.profile, self.folder, self._machine, self._own)
         installed = {package.split()[0] for package in facts.installed}
         if missing := [name for name in self.profile.packages if name not in installed]:
             return "failed", f"the command succeeded, but {missing[0]} is not there"
@@ -379,21 +188,23 @@ class EnvironmentSetup:
         folders.write_marker(
             self.folder, done=["environment", "install"], wheel=self._facts.wheel, packages=packages
         )
-        told = {*self.profile.packages, "libtpu"}
-        versions = [package for package in packages if package.split()[0] in told]
+        names = {*self.profile.packages, "libtpu"}
+        versions = [package for package in packages if package.split()[0] in names]
         return "done", ", ".join(versions or facts.installed)
 
-    def _prove(self, step: SetupStep, log: LineLog) -> Generator[Event, None, _End]:
+    def _prove(self, step: SetupStep, log: LineLog) -> Generator[Event, None, StepResult]:
         make_proof = environment_proof.PROOFS[self.profile.command]
         running_proof = make_proof(step, self._facts, self._machine, self._checks)
-        self._running = running_proof
+        self._stop_running = running_proof.stop
         if self._stopped:
             running_proof.stop()
         try:
             for line in running_proof.lines():
-                yield from self._log_line(line, log)
+                log.write(f"{line}\n".encode())
+                while log.fresh:
+                    yield StepOutput(log.fresh.popleft())
         finally:
-            self._running = None
+            self._stop_running = None
         outcome = running_proof.outcome
         for line in outcome.log.splitlines():
             log.write(f"{line}\n".encode())
@@ -404,28 +215,3 @@ class EnvironmentSetup:
                 self.folder, proof={**details, "frameworks": self._facts.installed}
             )
         return outcome.state, outcome.note
-
-    def _log_line(self, line: str, log: LineLog) -> Iterator[StepOutput]:
-        log.write(f"{line}\n".encode())
-        while log.fresh:
-            yield StepOutput(log.fresh.popleft())
-
-
-def _join_lines(*parts: str | None) -> str:
-    return "\n".join(part for part in parts if part)
-
-
-def _step_fields(step: SetupStep) -> dict[str, object]:
-    return {
-        "id": step.id,
-        "title": step.title,
-        "why": step.why,
-        "command": list(step.command),
-        "state": step.state,
-        "note": step.note,
-        "changes": step.changes,
-        "needs": list(step.needs),
-        "proof": step.proof,
-        "file": step.file or None,
-        "writes": list(step.writes),
-    }

@@ -120,7 +120,7 @@ def prepare_folder(folder: Path, profile: str) -> None:
     write_marker(folder, profile=profile, made_folder=made_folder, done=[], proof=None)
 
 
-def explain_occupied_folder(folder: Path, display: Callable[[Path], str] = str) -> str | None:
+def explain_occupied_folder(folder: Path, display: Callable[[Path], str]) -> str | None:
     """Return why set-up may not use a folder for an environment, or None if it may."""
     quoted = f"`{display(folder)}`"
     if not os.path.lexists(folder):

@@ -19,31 +19,34 @@ NEWEST_JAX = ("3.12", "3.13", "3.14")
 
 @dataclass(frozen=True)
 class SetupProfile:
-    """A kind of environment that set-up can create: purpose, packages, folder, first command."""
+    """A kind of environment that set-up can create, or a set-up of the machine.
+
+    Those of the machine have only a name, a title and a purpose.
+    """
 
     name: str
     title: str
     """Its subject in a few words, such as `notebooks with JAX`."""
-    purpose: str
+    purpose: str = ""
     """The words that follow the title after a comma; empty if the title is enough."""
-    folder: str
+    folder: str = ""
     """Its default folder, relative to the home folder."""
-    command: str
+    command: str = "check"
     """The tpustarter command that uses and proves the environment: `check` runs in it, `rehearse`
     compiles with it, `serve` starts its server."""
-    key: str
+    key: str = ""
     """The key of its folder in the state file."""
-    wheel: str
+    wheel: str = ""
     """Packages to install on a machine without a TPU, separated by spaces."""
-    tpu_wheel: str
+    tpu_wheel: str = ""
     """Packages to install on a machine with a TPU."""
-    packages: tuple[str, ...]
+    packages: tuple[str, ...] = ()
     """Packages that the installation must provide."""
-    registered_text: str
+    registered_text: str = ""
     """The effect of remembering the environment, as a sentence."""
-    activated: bool
+    activated: bool = False
     """True if people activate it in their own shell."""
-    supports: str
+    supports: str = ""
     """The software that needs one of `versions`, in a few words."""
     versions: tuple[str, ...] = NEWEST_JAX
     """Python versions that it can be created with, the preferred one first."""
@@ -87,7 +90,7 @@ _JUPYTER = SetupProfile(
 )
 
 
-def _of_framework(framework: str, purpose: str, folder: str) -> SetupProfile:
+def _framework_profile(framework: str, purpose: str, folder: str) -> SetupProfile:
     row = frameworks.FRAMEWORKS[framework]
     return SetupProfile(
         name=row.profile,
@@ -140,22 +143,22 @@ PROFILES = {
             system="Linux x86_64",
         ),
         replace(
-            _of_framework("torch_xla", "its last release", "tpu-torch-xla"),
+            _framework_profile("torch_xla", "its last release", "tpu-torch-xla"),
             packages=("torch_xla", "torch"),
             system="Linux x86_64",
         ),
         replace(
-            _of_framework("torch_tpu", "which succeeds PyTorch/XLA", "tpu-torchtpu"),
+            _framework_profile("torch_tpu", "which succeeds PyTorch/XLA", "tpu-torchtpu"),
             packages=("torch_tpu", "libtpu"),
             system="Linux x86_64",
         ),
         replace(
-            _of_framework("tensorflow", "the last with support for TPUs", "tpu-tensorflow"),
+            _framework_profile("tensorflow", "the last with support for TPUs", "tpu-tensorflow"),
             system="Linux x86_64",
             not_on={"tpu7x": "run `tpustarter setup keras`, for Keras 3 on JAX, which does"},
         ),
         replace(
-            _of_framework("keras", "where TensorFlow programs can go on", "tpu-keras"),
+            _framework_profile("keras", "where TensorFlow programs can go on", "tpu-keras"),
             title="Keras 3 on JAX",
             packages=("keras", "jax"),
         ),
@@ -214,32 +217,15 @@ PROFILES = {
 }
 
 
-def _of_machine(name: str, title: str, purpose: str = "") -> SetupProfile:
-    return SetupProfile(
-        name,
-        title,
-        purpose,
-        folder="",
-        command="check",
-        key="",
-        wheel="",
-        tpu_wheel="",
-        packages=(),
-        registered_text="",
-        activated=False,
-        supports="",
-    )
-
-
 MACHINE = {
     profile.name: profile
     for profile in (
-        _of_machine("editor", "terminals and editors that outlive a bad connection"),
-        _of_machine("tuning", "settings of this machine with which TPU programs start sooner"),
-        _of_machine("nfs-server", "a folder of this machine", "shared with others over NFS"),
-        _of_machine("nfs-client", "a folder that another machine shares over NFS"),
-        _of_machine("gcs", "a Cloud Storage bucket as a folder", "with Cloud Storage FUSE"),
-        _of_machine("docker", "containers that reach the TPU", "with Docker"),
+        SetupProfile("editor", "terminals and editors that outlive a bad connection"),
+        SetupProfile("tuning", "settings of this machine with which TPU programs start sooner"),
+        SetupProfile("nfs-server", "a folder of this machine", "shared with others over NFS"),
+        SetupProfile("nfs-client", "a folder that another machine shares over NFS"),
+        SetupProfile("gcs", "a Cloud Storage bucket as a folder", "with Cloud Storage FUSE"),
+        SetupProfile("docker", "containers that reach the TPU", "with Docker"),
     )
 }
 """Set-ups that create no environment but change the machine itself; see `machine_setup`."""

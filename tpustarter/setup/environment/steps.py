@@ -15,7 +15,7 @@ from tpustarter.core.content import Lesson
 from tpustarter.core.json_values import as_object
 from tpustarter.core.problem import Problem
 from tpustarter.setup import server_commands
-from tpustarter.setup.environment.environment_facts import EnvironmentFacts
+from tpustarter.setup.environment.environment_facts import EnvironmentFacts, shorten_path
 from tpustarter.setup.environment.setup_profiles import SIZES, SetupProfile
 from tpustarter.text import phrases
 
@@ -51,6 +51,11 @@ class SetupStep:
     """The file that tpustarter itself writes."""
     writes: tuple[str, ...] = ()
     """The lines that it writes to the file."""
+
+
+def format_note(reason: str, hint: str | None) -> str:
+    """Return a step's note: the reason, and the hint on further lines."""
+    return "\n".join(filter(None, (reason, hint)))
 
 
 class _StepFields(msgspec.Struct, forbid_unknown_fields=True):
@@ -162,12 +167,12 @@ def _python_state(facts: EnvironmentFacts) -> tuple[State, str]:
     if facts.version:
         return "done", f"Python {facts.version} is in {facts.folder_text}"
     if facts.python:
-        return "done", f"{facts.python.name} found at {facts.shorten_path(facts.python)}"
+        return "done", f"{facts.python.name} found at {shorten_path(facts.python, facts.home)}"
     here = (
         f"; the Python {phrases.join_words(facts.unfit)} here does not fit" if facts.unfit else ""
     )
     if facts.uv:
-        return "todo", f"none found{here}; uv at {facts.shorten_path(facts.uv)} fetches one"
+        return "todo", f"none found{here}; uv at {shorten_path(facts.uv, facts.home)} fetches one"
     ordered = sorted(profile.versions, key=lambda version: int(version.removeprefix("3.")))
     versions = phrases.join_words(ordered, "or")
     why = f"{profile.supports} needs it{here}"
@@ -201,7 +206,7 @@ def _install_state(facts: EnvironmentFacts) -> tuple[State, str]:
 def _written_state(file: str, lines: tuple[str, ...], facts: EnvironmentFacts) -> tuple[State, str]:
     with contextlib.suppress(OSError, Problem):
         if locations.read_text(Path(file)).splitlines() == list(lines):
-            return "done", f"{facts.shorten_path(Path(file))} is there"
+            return "done", f"{shorten_path(Path(file), facts.home)} is there"
     return "todo", ""
 
 

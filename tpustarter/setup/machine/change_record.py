@@ -40,7 +40,7 @@ _PARTS: dict[str, object] = {
 }
 
 
-def _stored() -> dict[str, dict[str, object]]:
+def _read_record() -> dict[str, dict[str, object]]:
     why = "it is not of the form in which set-up writes it"
     try:
         stored = state.read_state_strictly(STATE) or {}
@@ -67,26 +67,26 @@ class RecordedChanges:
 
     def read_earlier_settings(self) -> dict[str, EarlierSetting]:
         """Return the steps carried out on this machine, each with the setting before it."""
-        return msgspec.convert(_stored().get(self.profile) or {}, dict[str, EarlierSetting])
+        return msgspec.convert(_read_record().get(self.profile) or {}, dict[str, EarlierSetting])
 
     def remember(self, step_id: str, before: EarlierSetting, *, anew: bool = False) -> None:
         """Record the setting before a step's first change; `anew` replaces an earlier record."""
         befores = self.read_earlier_settings()
         if anew or step_id not in befores:
-            state.save_state(STATE, {**_stored(), self.profile: {**befores, step_id: before}})
+            state.save_state(STATE, {**_read_record(), self.profile: {**befores, step_id: before}})
 
     def forget(self, step_id: str) -> None:
         """Delete the record of a step that was undone."""
         befores = {
             name: before for name, before in self.read_earlier_settings().items() if name != step_id
         }
-        state.save_state(STATE, {**_stored(), self.profile: befores})
+        state.save_state(STATE, {**_read_record(), self.profile: befores})
 
     def forget_all(self) -> None:
         """Delete all records of this profile, after everything was undone."""
         for part in (VALUES, PROVED):
             self.store(part, {})
-        state.save_state(STATE, {**_stored(), self.profile: {}})
+        state.save_state(STATE, {**_read_record(), self.profile: {}})
 
     def values(self) -> dict[str, str]:
         """Return the values given to this profile."""
@@ -97,7 +97,7 @@ class RecordedChanges:
         return msgspec.convert(self._part(PROVED), dict[str, StepProofRecord])
 
     def _part(self, name: str) -> dict[str, object]:
-        return as_object(_stored().get(name, {}).get(self.profile))
+        return as_object(_read_record().get(name, {}).get(self.profile))
 
     def store_proof(self, step: SetupStep, above: Sequence[SetupStep], output: str) -> None:
         """Record a successful proof."""
@@ -106,7 +106,7 @@ class RecordedChanges:
 
     def store(self, part: str, value: Mapping[str, object]) -> None:
         """Save a part of this profile's record; an empty part is removed."""
-        stored = _stored()
+        stored = _read_record()
         every = stored.get(part) or {}
         others = {name: one for name, one in every.items() if name != self.profile}
         own = {self.profile: dict(value)} if value else {}

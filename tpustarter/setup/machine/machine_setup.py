@@ -19,14 +19,14 @@ from tpustarter.machine import host
 from tpustarter.running.supervised_command import LineLog
 from tpustarter.setup.environment import made_environment as folders
 from tpustarter.setup.environment.environment_facts import find_home
-from tpustarter.setup.environment.environment_setup import EnvironmentSetup, Event, StepEnded
-from tpustarter.setup.environment.steps import SetupStep, State
+from tpustarter.setup.environment.steps import SetupStep
 from tpustarter.setup.machine import root_commands, step_values
 from tpustarter.setup.machine.change_record import PROVED, VALUES, RecordedChanges
 from tpustarter.setup.machine.machine_steps import MachineSteps
+from tpustarter.setup.setup_plan import Event, SetupPlan, StepEnded, StepResult
 
 
-class MachineSetup(EnvironmentSetup):
+class MachineSetup(SetupPlan):
     """A profile's set-up of this machine: its steps, their run, and their undo."""
 
     def __init__(
@@ -36,7 +36,7 @@ class MachineSetup(EnvironmentSetup):
         machine: host.Machine | None = None,
         lessons: Path | None = None,
         root: root_commands.RootPermission = False,
-        told: Mapping[str, str] | None = None,
+        values: Mapping[str, str] | None = None,
         only: Sequence[str] = (),
     ) -> None:
         """Determine the remaining steps.
@@ -46,7 +46,7 @@ class MachineSetup(EnvironmentSetup):
             machine: The machine; None for this one.
             lessons: Folder of lessons; None for the built-in ones.
             root: True if steps that need root may run, or the commands that may.
-            told: Values by name, as given with `--set`.
+            values: Values by name, as given with `--set`.
             only: Steps to show and run, with those that have to come before; empty for all.
 
         Raises:
@@ -56,22 +56,21 @@ class MachineSetup(EnvironmentSetup):
         self._refused = ""
         """Why sudo did not run a command."""
         self._is_undo = False
-        self._told = dict(told or {})
+        self._values = dict(values or {})
         self.only = tuple(only)
         """Steps selected by the user; empty for all."""
         self._changes = RecordedChanges(profile)
         machine = machine or host.Machine()
         home = str(find_home(machine))  # under sudo, that of the user who called it
-        super().__init__(
-            profile, machine=replace(machine, env={**machine.env, "HOME": home}), lessons=lessons
-        )
+        super().__init__(profile, replace(machine, env={**machine.env, "HOME": home}), lessons)
+        self._refresh()
 
     @property
     def exit_code(self) -> int:
         """Exit code: 0 if done, undone or only planned, 1 for a failed step, 3 for one not done."""
         if not self._is_undo or any(step.state == "failed" for step in self.steps):
             return super().exit_code
-        is_left = self._stopped and self._to_put_back()
+        is_left = self._stopped and self._list_changed_steps()
         return int(ExitCode.INCONCLUSIVE if is_left else ExitCode.OK)
 
     @property
@@ -85,17 +84,17 @@ class MachineSetup(EnvironmentSetup):
         return self._declared.values
 
     def fields(self) -> dict[str, object]:
-        """Return the document of `EnvironmentSetup.fields`, with the values for the steps."""
-        told = [
+        """Return the document of `SetupPlan.fields`, with the values for the steps."""
+        values = [
             {"name": one.name, "meaning": one.meaning, "value": text}
             for one, text in self.chosen_values.items()
         ]
-        return {**super().fields(), "values": self._redact.redact_value(told)}
+        return {**super().fields(), "values": self._redact.redact_value(values)}
 
     def needs_root(self, *, undo: bool = False) -> bool:
         """Return whether the remaining steps, or those to undo, need root."""
         if undo:
-            ids = self._to_put_back()
+            ids = self._list_changed_steps()
             return any("root" in step.needs for step in self.steps if step.id in ids)
         return any("root" in step.needs for step in self.steps if step.state == "todo")
 
@@ -114,19 +113,21 @@ class MachineSetup(EnvironmentSetup):
         with folders.hold_setup_lock() as lock:
             self._refresh()
             allowed = [
-                step for step in self.steps if step.state == "todo" and not self._forbidden(step)
+                step
+                for step in self.steps
+                if step.state == "todo" and not self._explain_obstacle(step)
             ]
             log = self._open_log() if allowed else None
             if allowed and self.chosen_values:
-                told = {one.name: text for one, text in self.chosen_values.items()}
-                self._changes.store(VALUES, told)
-            self._settle()
+                values = {one.name: text for one, text in self.chosen_values.items()}
+                self._changes.store(VALUES, values)
+            self._complete_records()
             try:
                 for index in range(len(self.steps)):
                     if self._stopped:
                         break
                     step = self.steps[index]
-                    if step.state == "todo" and (reason := self._reason_against(step)):
+                    if step.state == "todo" and (reason := self._find_obstacle(step)):
                         step = self._update_step(index, "blocked", reason)
                     if step.state == "blocked":
                         yield StepEnded(step, 0.0, (), self.log)
@@ -136,7 +137,7 @@ class MachineSetup(EnvironmentSetup):
                 if log:
                     log.close()
 
-    def _settle(self) -> None:
+    def _complete_records(self) -> None:
         # A killed run may not have recorded the packages of its step.
         changed = self._changes.read_earlier_settings()
         for step in self.steps:
@@ -144,8 +145,8 @@ class MachineSetup(EnvironmentSetup):
             if kind and step.state == "done" and step.id in changed:
                 self._changes.remember(step.id, kind.make_undo_record(changed[step.id]), anew=True)
 
-    def _reason_against(self, step: SetupStep) -> str:
-        if reason := self._forbidden(step):
+    def _find_obstacle(self, step: SetupStep) -> str:
+        if reason := self._explain_obstacle(step):
             return reason
         done = {one.id for one in self.steps if one.state == "done"}
         waiting = [name for name in self._declared.after[step.id] if name not in done]
@@ -168,12 +169,12 @@ class MachineSetup(EnvironmentSetup):
                 done.add(step.id)
         return able
 
-    def _forbidden(self, step: SetupStep) -> str:
+    def _explain_obstacle(self, step: SetupStep) -> str:
         if self._refused and root_commands.NEED in step.needs:
             return self._refused
         return root_commands.explain_obstacle(step.command, step.needs, self._root)
 
-    def _refusal(self, step: SetupStep, log: LineLog) -> tuple[State, str] | None:
+    def _explain_refusal(self, step: SetupStep, log: LineLog) -> StepResult | None:
         options = f"{self.profile.name}{' --undo' * self._is_undo} --yes --root"
         refused = root_commands.explain_refusal(step.command, [*log.last], options)
         self._refused = self._refused or refused
@@ -185,7 +186,7 @@ class MachineSetup(EnvironmentSetup):
         Raises:
             Problem: Set-up has changed nothing.
         """
-        changed = self._to_put_back()
+        changed = self._list_changed_steps()
         if not changed:
             raise Problem(
                 f"`tpustarter setup {self.profile.name}` has changed nothing on this machine",
@@ -203,9 +204,9 @@ class MachineSetup(EnvironmentSetup):
         Raises:
             Problem: There are none.
         """
-        return [f"{step.title}:{self._way_back(step)}" for step in self.list_undo_steps()]
+        return [f"{step.title}:{self._describe_undo(step)}" for step in self.list_undo_steps()]
 
-    def _way_back(self, step: SetupStep) -> str:
+    def _describe_undo(self, step: SetupStep) -> str:
         if step.file:
             lines = "the lines between its marks in " * step.writes[0].startswith("# >>> ")
             return f" {lines}{self.shorten_path(Path(step.file))}"
@@ -217,15 +218,15 @@ class MachineSetup(EnvironmentSetup):
         Raises:
             Problem: There are none, or undoing them needs root.
         """
-        if any(self._forbidden(step) for step in self.list_undo_steps()):
+        if any(self._explain_obstacle(step) for step in self.list_undo_steps()):
             raise Problem(
                 "to put it back needs root",
                 hint=f"`tpustarter setup {self.profile.name} --undo --yes --root` allows that",
                 code=ExitCode.INCONCLUSIVE,
             )
-        return self._put_back()
+        return self._undo_steps()
 
-    def _put_back(self) -> Iterator[Event]:
+    def _undo_steps(self) -> Iterator[Event]:
         self._has_run = self._is_undo = True
         with folders.hold_setup_lock() as lock:
             log = self._open_log()
@@ -233,11 +234,11 @@ class MachineSetup(EnvironmentSetup):
             try:
                 needed: dict[str, str] = {}  # steps needed by one that could not be undone
                 for index, step in reversed(list(enumerate(self.steps))):
-                    if step.id not in self._to_put_back() or self._stopped:
+                    if step.id not in self._list_changed_steps() or self._stopped:
                         continue
                     began = time.monotonic()
                     undoing = replace(step, command=self._declared.build_undo_command(step))
-                    failure = yield from self._put_back_one(undoing, log, lock, needed)
+                    failure = yield from self._undo_step(undoing, log, lock, needed)
                     end, note = failure or ("undone", "")
                     if failure:
                         needed |= dict.fromkeys(self._declared.after[step.id], step.id)
@@ -248,36 +249,33 @@ class MachineSetup(EnvironmentSetup):
                     yield StepEnded(ended, time.monotonic() - began, tail, self.log)
             finally:
                 log.close()
-            if not self._to_put_back():
+            if not self._list_changed_steps():
                 self._changes.forget_all()
 
-    def _put_back_one(
+    def _undo_step(
         self, undoing: SetupStep, log: LineLog, lock: int, needed: Mapping[str, str]
-    ) -> Generator[Event, None, tuple[State, str] | None]:
+    ) -> Generator[Event, None, StepResult | None]:
         if above := needed.get(undoing.id):
             return "blocked", f"`{above}` needs it, and could not be put back"
-        if reason := self._forbidden(undoing):
+        if reason := self._explain_obstacle(undoing):
             return "blocked", reason
         failure = yield from self._run_command(undoing, log, lock)
-        return failure and (self._refusal(undoing, log) or failure)
-
-    def _refresh(self, after: int = 0) -> None:
-        self.steps[after:] = self._make_steps()[after:]
+        return failure and (self._explain_refusal(undoing, log) or failure)
 
     def _make_steps(self) -> list[SetupStep]:
         self._declared = MachineSteps(
-            self.lesson, self.profile.name, self._machine, told=self._told, only=self.only
+            self.lesson, self.profile.name, self._machine, values=self._values, only=self.only
         )
         return self._declared.steps
 
     def _carry_out(
         self, step: SetupStep, log: LineLog, lock: int
-    ) -> Generator[Event, None, tuple[State, str]]:
+    ) -> Generator[Event, None, StepResult]:
         kind = self._declared.kinds[step.id]
         if kind:  # Recorded first, so that the changes of a killed run can be undone.
             self._changes.remember(step.id, kind.read_state().before)
         if failure := (yield from self._run_command(step, log, lock)):
-            return self._refusal(step, log) or failure
+            return self._explain_refusal(step, log) or failure
         if kind is None:
             above = self.steps[: [one.id for one in self.steps].index(step.id)]
             self._changes.store_proof(step, above, "\n".join([*log.last][-4:]))
@@ -292,7 +290,7 @@ class MachineSetup(EnvironmentSetup):
         )
         return "done", seen.note
 
-    def _to_put_back(self) -> list[str]:
+    def _list_changed_steps(self) -> list[str]:
         # A step counts only while its change is still in place.
         changed = self._changes.read_earlier_settings()
         ids: list[str] = []

@@ -49,7 +49,7 @@ class MachineSteps:
         profile: str,
         machine: host.Machine,
         *,
-        told: Mapping[str, str],
+        values: Mapping[str, str],
         only: Sequence[str],
     ) -> None:
         """Read the header, and determine the state of each step.
@@ -58,7 +58,7 @@ class MachineSteps:
             lesson: The lesson whose header has the steps.
             profile: The profile's name in the header.
             machine: The machine that the states are for.
-            told: Values by name, as given by the user.
+            values: Values by name, as given by the user.
             only: Selected steps, which include those that come before them; empty for all.
 
         Raises:
@@ -83,9 +83,9 @@ class MachineSteps:
                 profile,
             )
             self.values = self._choose(
-                step_values.read_declared_values(lesson.header, declared), told
+                step_values.read_declared_values(lesson.header, declared), values
             )
-            self._texts = self._fill_ins()
+            self._texts = self._list_placeholders()
             for fields in declared:
                 self.steps.append(self._make_step(fields))
         except (KeyError, TypeError, ValueError, AttributeError) as error:
@@ -103,11 +103,11 @@ class MachineSteps:
         return self._runnable(words, step.needs)
 
     def _choose(
-        self, every: Sequence[step_values.StepValue], told: Mapping[str, str]
+        self, every: Sequence[step_values.StepValue], given: Mapping[str, str]
     ) -> dict[step_values.StepValue, str | None]:
         before = self._changes.values()
-        chosen = step_values.choose_values(every, told, before, self._profile)
-        differing = [key for key, text in told.items() if before.get(key, text) != text]
+        chosen = step_values.choose_values(every, given, before, self._profile)
+        differing = [key for key, text in given.items() if before.get(key, text) != text]
         if differing and self._changes.read_earlier_settings():
             command = f"`tpustarter setup {self._profile}"
             raise Problem(
@@ -117,14 +117,13 @@ class MachineSteps:
             )
         return {one: chosen[one.name] for one in every}
 
-    def _fill_ins(self) -> dict[str, str]:
-        told = {one.name: text or one.placeholder for one, text in self.values.items()}
+    def _list_placeholders(self) -> dict[str, str]:
         return {
             "home": str(find_home(self._machine)),
             **root_commands.find_user(),
             "python": sys.executable,
             "programs": str(server_commands.PROGRAMS),
-            **told,
+            **{one.name: text or one.placeholder for one, text in self.values.items()},
         }
 
     def _make_step(self, fields: Mapping[str, object]) -> SetupStep:
@@ -152,7 +151,8 @@ class MachineSteps:
         if filled.where:
             note = f"you do this {filled.where}"
             return replace(step, state="manual", note=note, command=tuple(words))
-        state, note = self._how_far(step, kind.read_state() if kind else self._look_for_proof(step))
+        seen = kind.read_state() if kind else self._look_for_proof(step)
+        state, note = self._determine_state(step, seen)
         return replace(step, state=state, note=note)
 
     def _kind(self, filled: _StepFields) -> StepKind | None:
@@ -172,7 +172,7 @@ class MachineSteps:
             return StepState("done", proved.output)
         return StepState("todo")
 
-    def _how_far(self, step: SetupStep, seen: StepState) -> tuple[State, str]:
+    def _determine_state(self, step: SetupStep, seen: StepState) -> tuple[State, str]:
         states = {one.id: one.state for one in self.steps}
         waits = [name for name in self.after[step.id] if states[name] != "done"]
         never = [name for name in self.after[step.id] if states[name] == "blocked"]

@@ -196,14 +196,11 @@ class FolderStep(StepKind):
 
     def read_state(self) -> StepState:
         """Return the state, which is done if the folder exists; a mounted folder is not opened."""
-        if _mounted_at(self.machine, self.path):
-            return StepState("done", f"`{_short(self.machine, self.path)}` is there")
         path = self.machine.path(self.path)
-        if path.is_dir():
+        if _mounted_at(self.machine, self.path) or path.is_dir():
             return StepState("done", f"`{_short(self.machine, self.path)}` is there")
-        return StepState(
-            "todo", "", [str(one) for one in (path, *path.parents) if not one.exists()]
-        )
+        missing = [str(one) for one in (path, *path.parents) if not one.exists()]
+        return StepState("todo", "", missing)
 
     def command(self) -> tuple[str, ...]:
         """Return the command that creates the folder."""

@@ -100,10 +100,10 @@ def collect_facts_inside(*flags: str) -> SeenDevices:
     python = os.path.realpath(sys.executable)  # the base Python of a virtual environment
     folders = ["/usr", "/bin", "/lib", "/lib64", sys.base_prefix, str(Path(__file__).parent)]
     mounts = [f"--volume={folder}:{folder}:ro" for folder in folders if Path(folder).is_dir()]
-    told = run_docker(
+    answer = run_docker(
         "run", "--rm", f"--name={NAME}", *flags, *mounts, NAME, python, "-IB", __file__, "look"
     )
-    return json.loads(told)
+    return json.loads(answer)
 
 
 def run_docker(*words: str, data: bytes | None = None) -> str:

@@ -92,9 +92,9 @@ def is_cross_origin_allowed(port: int, auth: Mapping[str, str], origin: str) -> 
 def prove_kernel(port: int, token: str, origin: str, platform: str) -> str:
     """Start a kernel, compute on its devices, and verify its end; return a one-line result."""
     auth = {"Authorization": f"token {token}"}
-    status, _, told = send_request(port, "POST", "/api/kernels", auth, {"name": "python3"})
+    status, _, answer = send_request(port, "POST", "/api/kernels", auth, {"name": "python3"})
     require_claim(status == 201, "a kernel has started")
-    path = f"/api/kernels/{json.loads(told)['id']}"
+    path = f"/api/kernels/{json.loads(answer)['id']}"
     socket = f"ws://127.0.0.1:{port}{path}/channels"
     cookie = log_in(port, token)
     require_claim(is_websocket_refused(socket), "without the token nobody may talk to the kernel")
@@ -168,13 +168,13 @@ def run_cell(url: str, cookie: str, origin: str, code: str) -> str:
             answer = json.loads(socket.recv())
             if answer["parent_header"].get("msg_id") != message:
                 continue
-            told = answer["content"]
-            if answer["msg_type"] == "stream" and told["name"] == "stdout":
-                output += told["text"]
+            reply = answer["content"]
+            if answer["msg_type"] == "stream" and reply["name"] == "stdout":
+                output += reply["text"]
             elif answer["msg_type"] == "error":
-                lines = "\n".join(told["traceback"])
+                lines = "\n".join(reply["traceback"])
                 sys.exit(re.sub(r"\x1b\[[0-9;]*m", "", lines)[-2000:])
-            elif answer["msg_type"] == "status" and told["execution_state"] == "idle":
+            elif answer["msg_type"] == "status" and reply["execution_state"] == "idle":
                 return output
     finally:
         socket.close()

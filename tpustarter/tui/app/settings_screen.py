@@ -47,7 +47,7 @@ VIRTUAL = (
     "These are CPU devices that stand in for TPU cores. If you choose a number, they are used on a "
     "machine with a TPU too, and then nothing counts as tested on a TPU."
 )
-SEEN = (
+THEME = (
     "Choose `dark` or `light` if tpustarter took your terminal for the other. Without colours "
     "nothing is lost, because every colour repeats what a word says."
 )
@@ -56,7 +56,7 @@ MOUSE = (
     "is sent to the clipboard of your terminal; with Shift held, or with Option on macOS, the "
     "terminal itself selects. Choose `off` to leave the mouse to the terminal."
 )
-ABOUT = {"python": PYTHON, "devices": VIRTUAL, "theme": SEEN, "mouse": MOUSE}
+ABOUT = {"python": PYTHON, "devices": VIRTUAL, "theme": THEME, "mouse": MOUSE}
 """The explanations of the settings, keyed by the part of their row ids before the colon."""
 TITLES = ("Python", "Virtual CPU devices", "Colours", "Mouse")
 """The titles of the explanations in `ABOUT`, in the same order."""
@@ -86,7 +86,7 @@ Enter chooses the marked line, and a star marks what is chosen. Each choice is k
 
 * **Python**: {PYTHON}
 * **Virtual CPU devices**: {VIRTUAL}
-* **Colours**: {SEEN}
+* **Colours**: {THEME}
 * **Mouse**: {MOUSE}
 """
     BINDINGS: ClassVar[list[BindingType]] = [

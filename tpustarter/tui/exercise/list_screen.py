@@ -110,7 +110,7 @@ those that are solved, then all of them.
         on_path = progress.whole.lessons if progress else ()
         listed, trouble = list[_Listed](), [course.trouble] if course.trouble else []
         for name in dict.fromkeys((*on_path, *course.lessons)):
-            listed += _of(course.lessons[name], trouble, is_on_path=name in on_path)
+            listed += _list_exercises(course.lessons[name], trouble, is_on_path=name in on_path)
         following = course.find_next_exercise(progress) if progress else None
         self.post_message(FactsLoaded(_Found(listed, following, "\n".join(trouble))))
 
@@ -227,7 +227,7 @@ those that are solved, then all of them.
         return super().check_action(action, parameters)
 
 
-def _of(lesson: Lesson, trouble: list[str], *, is_on_path: bool) -> list[_Listed]:
+def _list_exercises(lesson: Lesson, trouble: list[str], *, is_on_path: bool) -> list[_Listed]:
     """Return a lesson's exercises; on a Problem, add it to `trouble` and return none."""
     try:
         return [

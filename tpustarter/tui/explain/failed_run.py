@@ -24,14 +24,14 @@ if TYPE_CHECKING:
     from tpustarter.explain.log_scanner import LogScan
     from tpustarter.learning.run.block_results import BlockResult
     from tpustarter.learning.run.lesson_process import LessonSession
-    from tpustarter.setup.environment.environment_setup import StepEnded
+    from tpustarter.setup.setup_plan import StepEnded
 
 _SIGNAL = re.compile(rf"\b({'|'.join(one.name for one in signal.Signals)})\b")
 SHOWN_LOG_BYTES = 1 << 16
 """Number of bytes at the end of a log that are shown."""
 BLOCK, ANSWER, CHECK, STEP, PROGRAM = "block", "answer", "check", "step", "program"
 PASTED, LOG = "text", "log"
-OWN = {PASTED: "The end of what you pasted", LOG: "The end of the log"}
+OWN_TITLES = {PASTED: "The end of what you pasted", LOG: "The end of the log"}
 """The output's title by kind, for the kinds that are the user's own programs."""
 
 MOST_SHOWN = 60

@@ -17,13 +17,14 @@ from tpustarter.core.problem import Problem
 from tpustarter.text.invocation import format_commands
 from tpustarter.text.terminal import break_command, cut_text, escape_text
 from tpustarter.tui.app.messages import EXPLAIN, EventsArrived, FactsLoaded
-from tpustarter.tui.explain.failed_run import ANSWER, BLOCK, OWN, PROGRAM, FailedRun
+from tpustarter.tui.explain.failed_run import ANSWER, BLOCK, OWN_TITLES, PROGRAM, FailedRun
 from tpustarter.tui.kit.page import Page
 from tpustarter.tui.kit.screen_runner import ScreenRunner
 from tpustarter.tui.kit.text_layout import HangingText, LaidOutLines, StackedText, style_sentence
 
 if TYPE_CHECKING:
-    from tpustarter.explain.explanation_text import Explanation, ExplanationPart
+    from tpustarter.explain.explanation import Explanation
+    from tpustarter.explain.explanation_text import ExplanationPart
     from tpustarter.explain.program_mistakes import FoundMistake as MistakeFound
 
 LABEL = 8
@@ -78,7 +79,9 @@ Nothing is sent anywhere. Only the host checks look at this machine, and they on
             why_no_look: The reason not to check this machine now, or "".
         """
         name = escape_text(failed.name)
-        super().__init__(f"What {name} means" if failed.kind in OWN else f"Why it failed: {name}")
+        super().__init__(
+            f"What {name} means" if failed.kind in OWN_TITLES else f"Why it failed: {name}"
+        )
         self._failed = failed
         self._why_no_look = why_no_look
         self._found: Explanation | None = None
@@ -111,7 +114,7 @@ Nothing is sent anywhere. Only the host checks look at this machine, and they on
         except OSError as error:
             raise Problem(f"its log cannot be read: {error.strerror or error}") from error
         end = explain_output.CommandEnd(self._failed.code)
-        is_own = self._failed.kind in OWN
+        is_own = self._failed.kind in OWN_TITLES
         python = None if is_own else _tested_python(app.machine.env)
         found = explain_output.explain_log(
             scan, end, python=python, lessons=app.lessons, lesson=self._failed.lesson
@@ -146,7 +149,7 @@ Nothing is sent anywhere. Only the host checks look at this machine, and they on
         """Show the output, with the evidence marked, if it fits next to the explanation."""
         is_beside = self.size.width >= BESIDE and bool(self._written)
         self.set_class(is_beside, "-beside")
-        title = OWN.get(self._failed.kind, f"What this {self._failed.kind} wrote last")
+        title = OWN_TITLES.get(self._failed.kind, f"What this {self._failed.kind} wrote last")
         self.query_one("#wrote").border_title = title
         likeliest = self._found.matches[:1] if self._found else ()
         quotes = [sign.quote for match in likeliest for sign in match.signs]
@@ -183,7 +186,7 @@ Nothing is sent anywhere. Only the host checks look at this machine, and they on
             parts = explanation_text.describe_mistake(mistake, found.library)
             for number, part in enumerate(parts):
                 yield _piece(self._adapt_part(part), is_title=not number)
-        elif found.library and self._failed.kind in (PROGRAM, *OWN):
+        elif found.library and self._failed.kind in (PROGRAM, *OWN_TITLES):
             parts = explanation_text.describe_library_error(found.last_error, found.library)
             for number, part in enumerate(parts):
                 yield _piece(self._adapt_part(part), is_title=not number)
@@ -220,7 +223,7 @@ Nothing is sent anywhere. Only the host checks look at this machine, and they on
 
     def _mistake(self, found: Explanation) -> MistakeFound | None:
         """Return the mistake in the user's own program, or None, as for a check or a step."""
-        return found.mistake if self._failed.kind in (BLOCK, ANSWER, PROGRAM, *OWN) else None
+        return found.mistake if self._failed.kind in (BLOCK, ANSWER, PROGRAM, *OWN_TITLES) else None
 
     def _list_evidence(self, last_error: str) -> Iterator[LaidOutLines | Content]:
         failed = self._failed

@@ -39,7 +39,7 @@ MOST_CHIPS = 16
 """Maximum number of chips that are drawn."""
 STAGE = "stage:"
 """The prefix of a stage's row id, which is followed by its number."""
-LEFT, EXERCISE = "left:", "exercise"
+UNFINISHED, EXERCISE = "left:", "exercise"
 """The prefix of a half-done lesson's row id, and the id of the next exercise's row."""
 MORE = "more"
 """The id of the row for an open stage's lessons that do not fit."""
@@ -117,7 +117,7 @@ def make_unfinished_rows(known: Course, progress: PathProgress) -> Iterator[Row]
     yield title_row("Left open")
     for lesson_id in half_done[:MOST_LEFT]:
         row = lesson_row(known, lesson_id, None, "  ")
-        yield replace(row, id=f"{LEFT}{lesson_id}")
+        yield replace(row, id=f"{UNFINISHED}{lesson_id}")
     if more := len(half_done[MOST_LEFT:]):
         lessons = phrases.format_count(more, "more lesson")
         yield Row(None, Content.styled(f"        and {lessons}, which l lists", "$muted"))

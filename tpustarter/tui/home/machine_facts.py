@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -76,7 +74,8 @@ def collect_machine_facts(machine: host.Machine, settings: Settings) -> MachineF
         rows.append(("Python", reason))
     else:
         path = interpreters.format_path(chosen.path, machine.env, Path.cwd())
-        rows.append(("Python", f"{python_version(chosen.path)}  {path} ({chosen.why})"))
+        version = interpreters.read_python_version(chosen.path) or "version unknown"
+        rows.append(("Python", f"{version}  {path} ({chosen.why})"))
         rows += _describe_frameworks(chosen, on_tpu=on_tpu)
     for interpreter in others[:2]:
         path = interpreters.format_path(interpreter.path, machine.env, Path.cwd())
@@ -133,25 +132,3 @@ def _describe_frameworks(chosen: Interpreter, *, on_tpu: bool) -> list[tuple[str
     warning = ", without libtpu, so it cannot reach the TPU" if on_tpu else ""
     beside = f" with libtpu {version}" if libtpu else warning
     return [(row.title, versions[name] + beside) for name, row in known.items()]
-
-
-def python_version(path: Path) -> str:
-    """Return the version of a Python, without starting it.
-
-    Some installations reveal only `3.x`. A shim, such as pyenv's, chooses its Python only when it
-    is started, so the result is "version unknown".
-    """
-    if path == Path(sys.executable):
-        return ".".join(str(part) for part in sys.version_info[:3])
-    try:
-        config = path.parents[1] / "pyvenv.cfg"
-        text = config.read_text(encoding="utf-8", errors="replace") if config.is_file() else ""
-        if match := re.search(r"^version(?:_info)?\s*=\s*(\d+\.\d+\.\d+)", text, re.MULTILINE):
-            return match[1]
-        program = path.resolve()
-        if match := re.search(r"python(3\.\d+)t?$", program.name):
-            return match[1]
-        (library,) = program.parents[1].glob("lib/python3.*/os.py")
-        return library.parent.name.removeprefix("python")
-    except (OSError, ValueError, RuntimeError):  # no such file, several files, a symlink loop
-        return "version unknown"

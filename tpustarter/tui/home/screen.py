@@ -202,7 +202,7 @@ the mark as the arrow keys do.
     def _describe(self, progress: PathProgress) -> None:
         """Show the details of the highlighted lesson, or else of the next one, if they fit."""
         course, panel = self._course, self.query_one(SidePanel)
-        chosen = (self.query_one(RowList).highlighted_id or "").removeprefix(home_rows.LEFT)
+        chosen = (self.query_one(RowList).highlighted_id or "").removeprefix(home_rows.UNFINISHED)
         is_lesson = course is not None and chosen in course.lessons
         name = chosen if is_lesson else course.find_next_lesson(progress) if course else None
         lesson = course.lessons[name] if course and name else None
@@ -291,7 +291,7 @@ the mark as the arrow keys do.
         elif name in ("tpus", "tpus-unread"):
             self.action_tpus()
         elif name:
-            self.tutor.go.open_lesson(name.removeprefix(home_rows.LEFT))
+            self.tutor.go.open_lesson(name.removeprefix(home_rows.UNFINISHED))
 
     def _take_next_step(self, progress: PathProgress | None) -> None:
         following = progress.next if progress else None

@@ -19,7 +19,7 @@ from tpustarter.tui.kit.row_list import get_app
 from tpustarter.tui.kit.text_layout import KeyLine
 from tpustarter.tui.terminal.app_internals import AnyScreen
 
-FEW = 5
+MAX_KEYS = 5
 """Number of keys that are shown unless the screen is wide; `?` lists all keys."""
 PRESSES = "presses"
 """The key of a style's metadata that holds the keyboard key that a click presses."""
@@ -62,7 +62,7 @@ class KeyBar(Static):
         if keys != self._displayed:
             was_empty, self._displayed = not self._displayed, keys
             ranked = sorted(range(len(valid)), key=lambda number: _weight(valid, number))
-            few = FEW + 2 * (not _has_way_back(valid))  # the search and the palette as well
+            few = MAX_KEYS + 2 * (not _has_escape(valid))  # the search and the palette as well
             ends = [n for n, active in enumerate(valid) if _action(active) == "release"]
             if ends:  # without an accelerator, the key that ends the process is left out first
                 if not find_session(self).live.owns_accelerator:
@@ -95,7 +95,7 @@ def _shown(screen: AnyScreen, active: ActiveBinding, way_back: ActiveBinding | N
 def _weight(valid: Sequence[ActiveBinding], number: int) -> tuple[int, int]:
     """Return the sort key of a key's importance; keys that end something come first."""
     action = _action(valid[number])
-    has_way_back = _has_way_back(valid)
+    has_way_back = _has_escape(valid)
     if action in ("stop", "release", "setup_first"):
         return 0, number
     if valid[number].binding.key in ("enter", "escape") or action in ("help", "setup"):
@@ -109,7 +109,7 @@ def _weight(valid: Sequence[ActiveBinding], number: int) -> tuple[int, int]:
     return 2, number
 
 
-def _has_way_back(valid: Sequence[ActiveBinding]) -> bool:
+def _has_escape(valid: Sequence[ActiveBinding]) -> bool:
     """Return whether Esc is bound, as it is on every screen except the first."""
     return any(active.binding.key == "escape" for active in valid)
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 _SUMMARY = re.compile(r"^## What you learned$(.*?)(?=^#|\Z)", re.MULTILINE | re.DOTALL)
 LEARNED = "What you learn"
-EVERYWHERE = ("Your turn", "What you learned", "If it fails", "In practice")
+COMMON_SECTIONS = ("Your turn", "What you learned", "If it fails", "In practice")
 """Sections that most lessons have, whose titles do not distinguish lessons."""
 
 
@@ -39,7 +39,7 @@ def _lines(
     yield Content("")
     yield Content(escape_text(find_first_paragraph(lines)))
     sections = [line.text for line in lines if line.kind == "heading"][1:]
-    sections = [section for section in sections if section not in EVERYWHERE]
+    sections = [section for section in sections if section not in COMMON_SECTIONS]
     exercises = [f"{name.replace('-', ' ').capitalize()}" for name in lesson.exercise_names]
     for name, items in (
         (LEARNED, list(_learned(lesson))),

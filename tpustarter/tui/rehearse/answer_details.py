@@ -112,7 +112,7 @@ def _list_tried(fit: FittingSize | None) -> Iterator[Piece]:
     if lines:
         yield HangingText(_dim_label("tried"), "\n".join(lines))
     if fit and fit.finished:
-        yield style_sentence(fit_text.ABOVE)
+        yield style_sentence(fit_text.LARGER_NOTE)
 
 
 def _same_failure(answers: RehearsalAnswers, program: Program, tpu: str) -> Iterator[Piece]:

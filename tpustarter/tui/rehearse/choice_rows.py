@@ -118,7 +118,7 @@ def describe_program_or_tpu(choice: RehearsalChoice, name: str) -> Iterator[Laid
         if topology.name == name:
             each = " each" if topology.devices > 1 else ""
             memory = f"{topology.devices}, with {topology.hbm_gib_per_device:.2f} GiB{each}"
-            yield HangingText("TPU      ", _made_of(parse_type(name)))
+            yield HangingText("TPU      ", _describe_tpu(parse_type(name)))
             yield HangingText("devices  ", memory)
             if choice.has_every_generation and name in choice.tpus:
                 yield HangingText("chosen   ", WHY_CHOSEN)
@@ -126,7 +126,7 @@ def describe_program_or_tpu(choice: RehearsalChoice, name: str) -> Iterator[Laid
                 yield HangingText("command  ", escape_text(_command([*words, "--tpu", name])))
 
 
-def _made_of(tpu: TpuType) -> str:
+def _describe_tpu(tpu: TpuType) -> str:
     chips = phrases.format_count(tpu.chips, "chip")
     hosts = phrases.format_count(tpu.hosts, "host")
     return f"{tpu.generation.title}, {chips} on {hosts}"

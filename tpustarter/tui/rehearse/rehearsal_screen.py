@@ -49,7 +49,7 @@ from tpustarter.tui.rehearse.rehearsed_script import RehearsedScript
 
 NARROW = 70
 """Width in columns below which lists are placed below each other."""
-MANY, LONG = 8, 30
+MANY_PROGRAMS, LONG_LABEL = 8, 30
 """Number of programs above which the table takes the full height, and length of a label above which
 it takes the full width."""
 BESIDE_TPU = """This machine has TPU chips, and the compiler was never tried beside a running job.
@@ -258,8 +258,8 @@ class RehearsalScreen(ListWithDetails):
 
     def _show(self) -> None:
         labels = [format_label(program) for program in self._answers.programs]
-        self.set_class(len(labels) > MANY, "-many")
-        self.set_class(max(map(len, labels), default=0) > LONG, "-long")
+        self.set_class(len(labels) > MANY_PROGRAMS, "-many")
+        self.set_class(max(map(len, labels), default=0) > LONG_LABEL, "-long")
         names = self.query_one(RehearsalTable).show_known()
         self.query_one("#tpu-names", Static).update(names)
         counts = Counter(str(result["status"]) for result in self._answers.results)

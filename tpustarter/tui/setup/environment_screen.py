@@ -17,12 +17,9 @@ from tpustarter.core.problem import Problem
 from tpustarter.machine import host
 from tpustarter.running.device_holder import DeviceHolder
 from tpustarter.setup.environment import setup_profiles
-from tpustarter.setup.environment.environment_setup import (
-    EnvironmentSetup,
-    SetupStep,
-    StepEnded,
-    StepStarted,
-)
+from tpustarter.setup.environment.environment_setup import EnvironmentSetup
+from tpustarter.setup.environment.steps import SetupStep
+from tpustarter.setup.setup_plan import Event, SetupPlan, StepEnded, StepStarted
 from tpustarter.text import phrases
 from tpustarter.text.invocation import format_commands
 from tpustarter.text.terminal import escape_text
@@ -35,7 +32,7 @@ from tpustarter.tui.kit.safe_text import clean_text
 from tpustarter.tui.kit.screen_runner import ScreenRunner
 from tpustarter.tui.kit.text_layout import StackedText
 from tpustarter.tui.setup import step_details
-from tpustarter.tui.setup.step_run_state import Event, StepRunState
+from tpustarter.tui.setup.step_run_state import StepRunState
 
 ScreenFacts = Any
 """A plan, the problem in place of one, or what undo changes."""
@@ -82,7 +79,7 @@ tpustarter notes where the folder is. No command gets administrator rights.
     def __init__(self, profile: str = "jax") -> None:
         super().__init__(f"Set up {setup_profiles.find_profile(profile).title}")
         self._profile = profile
-        self._setup: EnvironmentSetup | None = None
+        self._setup: SetupPlan | None = None
         self.runner = self._runner = ScreenRunner[Event](self, SETUP, self._tick)
         self._list = StepRunState()
 
@@ -98,13 +95,13 @@ tpustarter notes where the folder is. No command gets administrator rights.
         except Problem as problem:
             self.post_message(FactsLoaded(problem))
 
-    def _make(self) -> EnvironmentSetup:
+    def _make(self) -> SetupPlan:
         app = self.tutor
         return EnvironmentSetup(
             self._profile, machine=app.machine, lessons=app.lessons, checks=app.checks
         )
 
-    def _make_for_run(self) -> EnvironmentSetup:
+    def _make_for_run(self) -> SetupPlan:
         """Return a plan for one run, because a stopped plan cannot run again."""
         return self._make()
 
@@ -125,7 +122,7 @@ tpustarter notes where the folder is. No command gets administrator rights.
 
     def _take(self, what: ScreenFacts) -> None:
         """Show a plan or a problem, or ask for confirmation of what undo removes."""
-        if isinstance(what, EnvironmentSetup):
+        if isinstance(what, SetupPlan):
             self._setup = what
             self._show()
         elif isinstance(what, Problem):
@@ -208,7 +205,7 @@ tpustarter notes where the folder is. No command gets administrator rights.
         done = sum(step.state == "done" for step in self._steps)
         return f"{done} of {len(self._steps)} steps done"
 
-    def _summary(self, setup: EnvironmentSetup) -> str:
+    def _summary(self, setup: SetupPlan) -> str:
         left = self._left
         blocked = next((step for step in setup.steps if step.state == "blocked"), None)
         failed = next((step for step in setup.steps if step.state == "failed"), None)
@@ -231,18 +228,18 @@ tpustarter notes where the folder is. No command gets administrator rights.
             return f"{len(left)} of {len(setup.steps)} steps are left; y goes on.{log}"
         return self._offer(setup)
 
-    def _offer(self, setup: EnvironmentSetup) -> str:
+    def _offer(self, setup: SetupPlan) -> str:
         count = len(self._left)
         which = phrases.choose_plural(count, "the step that is", f"the {count} steps that are")
         does = ""
-        if setup.sizes:
+        if isinstance(setup, EnvironmentSetup) and setup.sizes:
             download, space = setup.sizes
             does = f" That downloads {download} and takes {space} on the disk."
         undo = f"Later, z removes {escape_text(setup.shorten_path(setup.folder))} again."
         already = "Finished steps are skipped. " if count < len(self._steps) else ""
         return f"{already}Nothing has run yet. Press y to run {which} left.{does} {undo}"
 
-    def _next(self, setup: EnvironmentSetup) -> str:
+    def _next(self, setup: SetupPlan) -> str:
         if setup.profile.first_command:
             return f"Press l for the lesson on its first use.{self._in_a_shell(setup)}"
         if setup.profile.command == "check":
@@ -252,7 +249,7 @@ tpustarter notes where the folder is. No command gets administrator rights.
             return "Press r to rehearse a program with it."
         return f"`tpustarter {setup.profile.next_command}` starts it."
 
-    def _in_a_shell(self, setup: EnvironmentSetup) -> str:
+    def _in_a_shell(self, setup: SetupPlan) -> str:
         if not setup.profile.activated:
             return ""
         activate = setup.format_command(("source", str(setup.folder / "bin/activate")))

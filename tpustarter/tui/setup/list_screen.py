@@ -14,9 +14,11 @@ from textual.content import Content
 
 from tpustarter.checking.plan.environments import SERVED
 from tpustarter.core.problem import Problem
-from tpustarter.setup.environment.environment_setup import EnvironmentSetup, SetupStep
+from tpustarter.setup.environment.environment_setup import EnvironmentSetup
 from tpustarter.setup.environment.setup_profiles import MACHINE, PROFILES, SetupProfile
+from tpustarter.setup.environment.steps import SetupStep
 from tpustarter.setup.machine.machine_setup import MachineSetup
+from tpustarter.setup.setup_plan import SetupPlan
 from tpustarter.text.terminal import escape_text
 from tpustarter.tui.app.messages import LOAD, FactsLoaded
 from tpustarter.tui.home import course_facts
@@ -47,7 +49,7 @@ class ListedSetup:
     """A listed set-up with its plan for this machine."""
 
     profile: SetupProfile
-    plan: EnvironmentSetup | None
+    plan: SetupPlan | None
     """The plan, or None if planning has failed or is not finished."""
     trouble: str = ""
     """The reason why planning has failed, or ""."""
@@ -74,7 +76,7 @@ class ListedSetup:
         return "begun" if steps.get("environment") == "done" else "not made"
 
     @staticmethod
-    def _state_of_machine(plan: EnvironmentSetup) -> str:
+    def _state_of_machine(plan: SetupPlan) -> str:
         """Return the state, which counts remaining steps, because they are independent."""
         states = [step.state for step in plan.steps]
         if left := states.count("todo"):
@@ -158,9 +160,9 @@ you have seen its commands and pressed `y`. **l** opens the lesson on it.
         app = self.tutor
         try:
             if profile.name in MACHINE:
-                told = app.setup_values.get(profile.name, {})
+                values = app.setup_values.get(profile.name, {})
                 plan = MachineSetup(
-                    profile.name, machine=app.machine, lessons=app.lessons, told=told
+                    profile.name, machine=app.machine, lessons=app.lessons, values=values
                 )
                 return ListedSetup(profile, plan)
             plan = EnvironmentSetup(
@@ -268,11 +270,11 @@ def _details(one: ListedSetup, *, with_commands: bool) -> Iterator[LaidOutLines 
             yield HangingText(" " * 9, style_sentence(step.note))
         elif with_commands and step.state != "done":
             yield HangingText(
-                " " * 9, Content.styled(escape_text(_doing(step, one.plan)), "$muted")
+                " " * 9, Content.styled(escape_text(_format_action(step, one.plan)), "$muted")
             )
 
 
-def _doing(step: SetupStep, plan: EnvironmentSetup) -> str:
+def _format_action(step: SetupStep, plan: SetupPlan) -> str:
     if step.file:
         return f"to {plan.shorten_path(Path(step.file))}: {len(step.writes)} lines"
     return plan.format_command(step.command) if step.command else step.changes

@@ -11,10 +11,10 @@ from textual.binding import Binding, BindingType
 
 from tpustarter.checking.machine_check import CheckRequest
 from tpustarter.core.problem import Problem
-from tpustarter.setup.environment.environment_setup import EnvironmentSetup, StepEnded
 from tpustarter.setup.environment.steps import SetupStep
 from tpustarter.setup.machine import root_commands
 from tpustarter.setup.machine.machine_setup import MachineSetup
+from tpustarter.setup.setup_plan import Event, SetupPlan, StepEnded
 from tpustarter.text import phrases
 from tpustarter.text.terminal import escape_text
 from tpustarter.tui.app.messages import SETUP, FactsLoaded
@@ -22,7 +22,6 @@ from tpustarter.tui.kit.confirm_commands import ConfirmCommands
 from tpustarter.tui.kit.page import NoticeSheet
 from tpustarter.tui.kit.safe_text import clean_text
 from tpustarter.tui.setup.environment_screen import EnvironmentSetupScreen, ScreenFacts
-from tpustarter.tui.setup.step_run_state import Event
 from tpustarter.tui.setup.values_screen import SetupValuesScreen
 
 
@@ -79,22 +78,21 @@ you do in another place, such as your own computer.
         super().on_mount()
         self.rename(f"Set up this machine: {self._profile}")
 
-    def _make(self) -> MachineSetup:
+    def _make(
+        self, only: Sequence[str] = (), *, root: root_commands.RootPermission = False
+    ) -> MachineSetup:
         app = self.tutor
-        told = app.setup_values.get(self._profile, {})
-        return MachineSetup(self._profile, machine=app.machine, lessons=app.lessons, told=told)
-
-    def _make_for_run(self) -> EnvironmentSetup:
-        app = self.tutor
-        told = app.setup_values.get(self._profile, {})
         return MachineSetup(
             self._profile,
             machine=app.machine,
             lessons=app.lessons,
-            told=told,
-            only=self._only,
-            root=self._root_permission,
+            values=app.setup_values.get(self._profile, {}),
+            only=only,
+            root=root,
         )
+
+    def _make_for_run(self) -> MachineSetup:
+        return self._make(self._only, root=self._root_permission)
 
     @work(thread=True, exclusive=True, exit_on_error=False, group=SETUP)
     def _plan(self) -> None:
@@ -118,11 +116,11 @@ you do in another place, such as your own computer.
                 self._setup = what.setup
                 self._show()
         elif isinstance(what, Problem):
-            self._say_why_not(what)
+            self._show_problem(what)
         else:
-            self._ask_to_put_back(what)
+            self._confirm_undo(what)
 
-    def _say_why_not(self, problem: Problem) -> None:
+    def _show_problem(self, problem: Problem) -> None:
         """Show a problem; if entered values caused it, keep the earlier plan."""
         if self._planned:
             self.tutor.setup_values.pop(self._profile, None)
@@ -138,21 +136,21 @@ you do in another place, such as your own computer.
         latest |= {name: one.step for name, one in self._list.ended.items()}
         return [
             step if step.state == "done" and not self._runner.is_busy else latest.get(step.id, step)
-            for step in self._seen
+            for step in self._planned_steps
         ]
 
     @property
     def _left(self) -> list[SetupStep]:
         """The remaining steps that can be run."""
-        return [step for step in self._seen if step.state == "todo"]
+        return [step for step in self._planned_steps if step.state == "todo"]
 
     @property
-    def _seen(self) -> list[SetupStep]:
+    def _planned_steps(self) -> list[SetupStep]:
         return self._planned.setup.steps if self._planned else []
 
     def _follow(self, event: Event) -> None:
         if isinstance(event, StepEnded) and event.step.state == "blocked":
-            seen = {step.id: step.state for step in self._seen}
+            seen = {step.id: step.state for step in self._planned_steps}
             if seen.get(event.step.id) == "blocked" or event.step.note == root_commands.NOT_ALLOWED:
                 return  # keep its state, because nothing has changed or the user declined
         super()._follow(event)
@@ -208,7 +206,7 @@ you do in another place, such as your own computer.
     def _ask(self) -> None:
         self.post_message(FactsLoaded(self._make().list_undo_steps()))
 
-    def _ask_to_put_back(self, steps: Sequence[SetupStep]) -> None:
+    def _confirm_undo(self, steps: Sequence[SetupStep]) -> None:
         if self._planned is None:
             return
         self._only = ()
@@ -226,14 +224,14 @@ you do in another place, such as your own computer.
             chosen = self._planned.setup.chosen_values
             self.tutor.push_screen(SetupValuesScreen(self._profile, chosen, self._take_values))
 
-    def _take_values(self, told: dict[str, str]) -> None:
-        self.tutor.setup_values[self._profile] = told
+    def _take_values(self, values: dict[str, str]) -> None:
+        self.tutor.setup_values[self._profile] = values
         self._list.ended = {}
         self.is_ready = False  # keys must wait for the plan with these values
         self._plan()
 
     def action_check(self) -> None:
-        ids = tuple(step.proof for step in self._seen if step.proof)
+        ids = tuple(step.proof for step in self._planned_steps if step.proof)
         request = CheckRequest(ids=ids, devices=self.tutor.choices.devices)
         self.tutor.go.open_checks(request, "Checks of this set-up")
 
@@ -242,7 +240,7 @@ you do in another place, such as your own computer.
         mine = sum(step.state == "manual" for step in self._steps)
         return f"{done} of {len(self._steps) - mine} steps done"
 
-    def _summary(self, setup: EnvironmentSetup) -> str:
+    def _summary(self, setup: SetupPlan) -> str:
         steps, left = self._steps, self._left
         logs = [one.log for one in self._list.ended.values() if one.log.exists()]
         log = f" The log is in {escape_text(setup.shorten_path(logs[-1]))}." if logs else ""
@@ -304,6 +302,6 @@ you do in another place, such as your own computer.
         if action == "undo":
             return bool(self._planned and self._planned.can_undo) and not self._runner.is_busy
         if action == "check":
-            proofs = any(step.proof and step.state == "done" for step in self._seen)
+            proofs = any(step.proof and step.state == "done" for step in self._planned_steps)
             return proofs and not self._runner.is_busy
         return super().check_action(action, parameters)

@@ -7,8 +7,8 @@ from pathlib import Path
 
 from textual.content import Content
 
-from tpustarter.setup.environment.environment_setup import EnvironmentSetup, StepEnded
 from tpustarter.setup.environment.steps import SetupStep
+from tpustarter.setup.setup_plan import SetupPlan, StepEnded
 from tpustarter.text.invocation import format_commands
 from tpustarter.text.terminal import escape_text
 from tpustarter.tui.kit.row_list import Row
@@ -29,7 +29,7 @@ SHOWN_LINES = 4
 _BESIDE = " " * 8
 
 
-def make_step_row(setup: EnvironmentSetup, step: SetupStep, steps: StepRunState) -> Row:
+def make_step_row(setup: SetupPlan, step: SetupStep, steps: StepRunState) -> Row:
     """Return a step's row, with its command or file below it."""
     ended = steps.ended.get(step.id)
     state = "running" if step.id == steps.running else step.state
@@ -44,7 +44,7 @@ def make_step_row(setup: EnvironmentSetup, step: SetupStep, steps: StepRunState)
     return Row(step.id, label, seconds, below, hang=8)
 
 
-def describe_actions(setup: EnvironmentSetup, step: SetupStep) -> Iterator[LaidOutLines]:
+def describe_actions(setup: SetupPlan, step: SetupStep) -> Iterator[LaidOutLines]:
     """Yield the lines that a step writes to a file, or else its command."""
     if not step.file:
         if step.command:
@@ -59,7 +59,7 @@ def describe_actions(setup: EnvironmentSetup, step: SetupStep) -> Iterator[LaidO
 
 
 def describe_step(
-    setup: EnvironmentSetup, step: SetupStep, ended: StepEnded | None, *, with_command: bool
+    setup: SetupPlan, step: SetupStep, ended: StepEnded | None, *, with_command: bool
 ) -> Iterator[LaidOutLines | Content]:
     """Yield a step's result, command or file, reason, changes and needs.
 
@@ -92,7 +92,7 @@ def describe_step(
 
 
 def describe_other_steps(
-    setup: EnvironmentSetup, steps: Sequence[SetupStep], shown: SetupStep, *, with_reasons: bool
+    setup: SetupPlan, steps: Sequence[SetupStep], shown: SetupStep, *, with_reasons: bool
 ) -> Iterator[LaidOutLines | Content]:
     """Yield the other steps that the key `y` runs, with their commands or files.
 

@@ -5,11 +5,9 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable
 
-from tpustarter.setup.environment.environment_setup import StepEnded, StepOutput, StepStarted
 from tpustarter.setup.environment.steps import SetupStep
+from tpustarter.setup.setup_plan import Event, StepEnded, StepOutput, StepStarted
 from tpustarter.tui.kit.safe_text import OutputTail
-
-Event = StepStarted | StepOutput | StepEnded
 
 
 class StepRunState:

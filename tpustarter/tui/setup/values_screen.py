@@ -142,6 +142,6 @@ remembered until you undo it.
         elif at + 1 < len(every):
             self._go_to(every[at + 1])
         else:
-            told = {one.name: self._line(one).value for one in every if self._line(one).value}
+            values = {one.name: self._line(one).value for one in every if self._line(one).value}
             self.dismiss()
-            self._take(told)
+            self._take(values)

@@ -40,7 +40,7 @@ DOES = (
     "which start the checks on every host. They use the chips of all hosts for some minutes, and "
     "nothing of them stays there."
 )
-WHERE = SliceRequest()
+DEFAULTS = SliceRequest()
 """The time limits of a run, which are the command line's defaults."""
 
 
@@ -99,7 +99,7 @@ you see the commands that start them. **Enter** or **y** runs those, and Esc run
     def _prepare(self) -> None:
         try:
             engine = make_engine(self._options)
-            check = RemoteSliceCheck(CheckRequest(), WHERE, engine, checks=self.tutor.checks)
+            check = RemoteSliceCheck(CheckRequest(), DEFAULTS, engine, checks=self.tutor.checks)
             self.post_message(FactsLoaded(PreparedStart(check, check.prepare())))
         except Problem as problem:
             self.post_message(FactsLoaded(problem))
@@ -194,7 +194,7 @@ you see the commands that start them. **Enter** or **y** runs those, and Esc run
         """Describe the hosts that the run is waiting for before any check has a result."""
         missing = [one for one in self._hosts.values() if one.state == "missing"]
         if missing:
-            return f"The others wait for {_name_hosts(missing)}, at most {WHERE.wait_s:g} s"
+            return f"The others wait for {_name_hosts(missing)}, at most {DEFAULTS.wait_s:g} s"
         coming = [one for one in self._hosts.values() if one.state in ("connecting", "looking")]
         return f"Waiting for {_name_hosts(coming)}" if coming else "All hosts are reached"
 

@@ -138,9 +138,9 @@ TPU was seen in, with what usually comes next. Google is asked about every 15 se
     def _finish(self) -> None:
         ended = self._ended
         if ended and ended.problem:
-            self._add(_of_problem(ended.problem), "          ")
+            self._add(_describe_problem(ended.problem), "          ")
         elif ended and isinstance(ended.result, QueuedResource):
-            self._add(_of_result(ended.result), "          ")
+            self._add(_describe_result(ended.result), "          ")
         self._say(self._last_line(ended))
 
     def _last_line(self, ended: WorkEnded | None) -> str:
@@ -186,7 +186,7 @@ def _time_of(event: Event, clock: Clock | None) -> str:
     return f"{at.astimezone():%H:%M:%S}  "
 
 
-def _of_problem(problem: Problem) -> Iterator[str]:
+def _describe_problem(problem: Problem) -> Iterator[str]:
     """Yield an error as the command line shows it, with its reason and all fixes."""
     yield from clean_text(str(problem)).splitlines()
     if isinstance(problem, CloudProblem):
@@ -194,10 +194,10 @@ def _of_problem(problem: Problem) -> Iterator[str]:
         yield from (f"or: {fix}" for fix in problem.fixes[1:])
 
 
-def _of_result(resource: QueuedResource) -> Iterator[str]:
+def _describe_result(resource: QueuedResource) -> Iterator[str]:
     """Yield the next command for a request that is active, or the error of a failed one."""
     if resource.state == "ACTIVE" and resource.nodes:
         yield f"Connect:  {worker_connection.build_login_command(resource)}"
     elif resource.error:
         what = f"Google Cloud did not provide `{resource.name}`"
-        yield from _of_problem(api_errors.make_cloud_problem(*resource.error, what))
+        yield from _describe_problem(api_errors.make_cloud_problem(*resource.error, what))

@@ -50,7 +50,7 @@ class TpuPlan:
 def plan_deletion(client: ProjectClient, clock: Clock, tpu: ListedTpu, project: Project) -> TpuPlan:
     """Return the plan to delete the TPU or request of a row; raises Problem if it is gone."""
     one = tpu_work.plan_deletion_of_row(client, tpu)
-    lines = (*_of_doomed(one, project, clock.now()), *_commands(one.commands(project)))
+    lines = (*_show_deletion(one, project, clock.now()), *_commands(one.commands(project)))
     name = one.name
     return TpuPlan(
         f"Delete {escape_text(name)}?",
@@ -75,7 +75,7 @@ def plan_leftovers(client: ProjectClient, clock: Clock, project: Project) -> Tpu
     now = clock.now()
     lines: list[LaidOutLines] = []
     for one in doomed:
-        lines += [*_of_doomed(one, project, now), HangingText("", "")]
+        lines += [*_show_deletion(one, project, now), HangingText("", "")]
     if others:
         lines += [HangingText("", style_sentence(others)), HangingText("", "")]
     if missing:
@@ -115,7 +115,7 @@ def plan_stop_or_start(
     lines = [
         _head(f"{name}  {event_text.format_type_and_zone(tpu)}", age),
         HangingText("", ""),
-        *_of_switch(verb, node),
+        *_show_switch(verb, node),
         *_commands(work.commands),
     ]
     return TpuPlan(
@@ -123,7 +123,7 @@ def plan_stop_or_start(
     )
 
 
-def _of_switch(verb: Verb, node: TpuNode) -> Iterator[LaidOutLines]:
+def _show_switch(verb: Verb, node: TpuNode) -> Iterator[LaidOutLines]:
     """Yield the effects on the TPU VM and on the bill."""
     if verb == "stop":
         yield HangingText("ends     ", "What runs on it. Files on its disk stay.")
@@ -142,7 +142,7 @@ def _head(text: str, age: str) -> LaidOutLines:
     return HangingText("", style_sentence(f"{text}{f', {age}' if age else ''}"))
 
 
-def _of_doomed(one: DeletionPlan, project: Project, now: datetime) -> Iterator[LaidOutLines]:
+def _show_deletion(one: DeletionPlan, project: Project, now: datetime) -> Iterator[LaidOutLines]:
     row = inventory.make_tpu_row(one, project.name)
     yield _head(
         f"{row.name}  {event_text.format_type_and_zone(row)}", event_text.format_age(row, now)
@@ -152,13 +152,13 @@ def _of_doomed(one: DeletionPlan, project: Project, now: datetime) -> Iterator[L
     yield HangingText(
         "goes     ", style_sentence(f"its nodes: {names}" if names else "it has no nodes")
     )
-    yield HangingText("lost     ", _what_is_lost(row))
+    yield HangingText("lost     ", _describe_loss(row))
     if one.is_too_early:
         wait = f"Google refuses to delete it while it is {row.state.name}, so that is waited for."
         yield HangingText("wait     ", wait)
 
 
-def _what_is_lost(row: ListedTpu) -> str:
+def _describe_loss(row: ListedTpu) -> str:
     if row.nodes:
         return "What is on the disks of its TPU VMs."
     if row.is_leftover:

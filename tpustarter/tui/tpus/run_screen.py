@@ -152,7 +152,7 @@ What the marked one wrote last is below, and **Enter** gives that the whole scre
         if over and not endings:
             return "Nothing was run, because you stopped it. Press Esc to go back to the command."
         if over:
-            return self._of_end(over)
+            return self._describe_end(over)
         if self._run.is_stopped:
             return "Ending the connections, at most 10 s."
         passed = phrases.format_duration(self._run.seconds)
@@ -163,7 +163,7 @@ What the marked one wrote last is below, and **Enter** gives that the whole scre
         running = len(parts) - len(endings)
         return f"{running} of {len(parts)} workers still run it, {passed}; x ends the connections."
 
-    def _of_end(self, over: WorkersEnded) -> str:
+    def _describe_end(self, over: WorkersEnded) -> str:
         endings = self._board.endings
         told = [f"{remote_command_text.summarize_endings(endings, over.seconds)}."]
         if worst := remote_command.worst_exit_code(endings):

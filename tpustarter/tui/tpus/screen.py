@@ -156,7 +156,7 @@ gcloud is configured for.
 
     @work(thread=True, exclusive=True, exit_on_error=False, group=TPUS)
     def _ask(self, number: int, stopped: threading.Event) -> None:
-        seen = _remembered()
+        seen = _read_known_tpus()
         self.post_message(FactsLoaded(TpuQueryResult(0, seen)))
         try:
             seen = self._look(seen, stopped)
@@ -392,7 +392,7 @@ gcloud is configured for.
         return super().check_action(action, parameters)
 
 
-def _remembered() -> KnownTpus:
+def _read_known_tpus() -> KnownTpus:
     """Return the TPUs in the ledger, without sending a request."""
     return KnownTpus(inventory.read_ledger_rows(), unreadable=tuple(ledger.list_unreadable_files()))
 

@@ -184,7 +184,7 @@ def describe_tpu(
     yield _fact("do", _DO.get(state.name, state.do))
     yield from _keys(tpu)
     if tpu.error:
-        yield from _of_error(tpu)
+        yield from _describe_error(tpu)
     if state.next or state.usually:
         yield _fact("next", f"{state.next} {state.usually}".strip())
     for sentence in (text for text in event_text.describe_tpu_row(tpu) if text):
@@ -237,7 +237,7 @@ def _name(tpu: ListedTpu, project: Project | None) -> str:
     return f"{tpu.name}, {event_text.format_type_and_zone(tpu)}{where}"
 
 
-def _of_error(tpu: ListedTpu) -> Iterator[LaidOutLines]:
+def _describe_error(tpu: ListedTpu) -> Iterator[LaidOutLines]:
     why, fixes = event_text.describe_error(tpu)
     if why:
         yield _fact("why", why)

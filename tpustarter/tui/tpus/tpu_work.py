@@ -176,7 +176,7 @@ def make_deletion_work(doomed: Sequence[DeletionPlan], project: Project) -> TpuW
             )
 
     def left(events: Sequence[Event]) -> str:
-        return _of_deletion_left(doomed, events, name)
+        return _describe_sent(doomed, events, name)
 
     commands = tuple(command for one in doomed for command in one.commands(project))
     title = f"Delete {name.strip('`')}"
@@ -194,7 +194,7 @@ def _delete(client: ProjectClient, one: DeletionPlan, clock: Clock) -> Generator
         return False
 
 
-def _of_deletion_left(doomed: Sequence[DeletionPlan], events: Sequence[Event], name: str) -> str:
+def _describe_sent(doomed: Sequence[DeletionPlan], events: Sequence[Event], name: str) -> str:
     if len(doomed) > 1:
         sent = {
             event.entry.key for event in events if isinstance(event, RequestWithdrawn | RequestGone)
