@@ -78,7 +78,10 @@ class Routes(Protocol):
         """Open the list of set-ups for environments and this machine."""
 
     def open_setup(self, *profiles: str) -> None:
-        """Open a set-up's plan, or for several profiles the list with the first one highlighted."""
+        """Open a set-up's plan, or for several profiles the list with the first one highlighted.
+
+        Nothing is run. Without a profile, this opens the plan for JAX.
+        """
 
     def open_rehearsal(self) -> None:
         """Open the choice of programs and TPUs; the app keeps this screen and its choices."""
