@@ -91,7 +91,6 @@ class ChecksScreen(ListWithDetails):
         """The check shown on the whole screen, whose row may have been folded since."""
 
     def on_mount(self) -> None:
-        super().on_mount()
         self._start(self._request)
 
     def _start(self, request: CheckRequest) -> None:

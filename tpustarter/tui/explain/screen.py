@@ -157,7 +157,6 @@ Nothing is sent anywhere. Only the host checks look at this machine, and they on
         self.query_one("#written", Static).update(text)
 
     def on_resize(self) -> None:
-        super().on_resize()
         self._show_written()
 
     def on_events_arrived(self, message: EventsArrived) -> None:

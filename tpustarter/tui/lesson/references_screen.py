@@ -91,7 +91,6 @@ This is what the lesson refers to, and Enter follows the marked line.
         self._read()
 
     def on_resize(self) -> None:
-        super().on_resize()
         self.set_class(self.size.width >= BESIDE, "-beside")
         self.query_one(RowList).show(self._rows())
 

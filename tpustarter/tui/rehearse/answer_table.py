@@ -282,7 +282,6 @@ class RehearsalTable(DetailRows):
 
     def on_resize(self) -> None:
         """Request a redraw if the width has changed, such as when the details are closed."""
-        super().on_resize()
         if self.scrollable_content_region.width != self._width:
             self.post_message(self.SelectionMoved())
 

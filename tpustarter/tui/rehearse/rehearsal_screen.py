@@ -142,7 +142,6 @@ class RehearsalScreen(ListWithDetails):
         yield Static("", id="headline")
 
     def on_mount(self) -> None:
-        super().on_mount()
         self._start()
 
     def _start(self) -> None:
@@ -378,7 +377,6 @@ class RehearsalScreen(ListWithDetails):
         self._search()
 
     def on_resize(self) -> None:
-        super().on_resize()
         self._show_opening()
         self.call_after_refresh(self._show)
 

@@ -87,7 +87,6 @@ tpustarter notes where the folder is. No command gets administrator rights.
         self._list = StepRunState()
 
     def on_mount(self) -> None:
-        super().on_mount()
         self.show_text("looking at this machine ...")
         self._plan()
 

@@ -69,15 +69,12 @@ you do in another place, such as your own computer.
 
     def __init__(self, profile: str) -> None:
         super().__init__(profile)
+        self._heading = f"Set up this machine: {profile}"
         self._planned: PlannedMachine | None = None
         """The latest plan of all steps."""
         self._only: tuple[str, ...] = ()
         self._root_permission: root_commands.RootPermission = False
         """The commands that the user has allowed to run as root."""
-
-    def on_mount(self) -> None:
-        super().on_mount()
-        self.rename(f"Set up this machine: {self._profile}")
 
     def _make(self) -> MachineSetup:
         app = self.tutor

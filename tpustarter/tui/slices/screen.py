@@ -87,7 +87,6 @@ you see the commands that start them. **Enter** or **y** runs those, and Esc run
         self.runner = self._runner = ScreenRunner[Event | Run](self, SLICE, self._tick)
 
     def on_mount(self) -> None:
-        super().on_mount()
         self.action_again()
 
     def action_again(self) -> None:

@@ -364,7 +364,6 @@ scripts and several slices.
 
     def on_unmount(self) -> None:
         self._left.set()
-        super().on_unmount()
 
     def on_resize(self) -> None:
         super().on_resize()

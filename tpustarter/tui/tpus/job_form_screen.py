@@ -284,5 +284,4 @@ that may be sent, and another way to connect.
         self.tutor.push_screen(screen, leave)
 
     def on_resize(self) -> None:
-        super().on_resize()
         self._show()

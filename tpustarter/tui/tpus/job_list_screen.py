@@ -99,7 +99,6 @@ from another machine. Those that this machine knows are in the list meanwhile.
 
     def on_screen_resume(self) -> None:
         """Query the workers again, because another screen may have started or ended a job."""
-        super().on_screen_resume()
         self.action_ask()
 
     def action_ask(self) -> None:

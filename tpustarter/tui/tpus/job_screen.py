@@ -92,7 +92,6 @@ marked one wrote last is below, and **Enter** gives that the whole screen, and b
         return self._job is not None and self._job.record.phase != "starting"
 
     def on_mount(self) -> None:
-        super().on_mount()
         self._run.begin(self._play)
 
     def _play(self) -> Iterator[ScreenEvent]:

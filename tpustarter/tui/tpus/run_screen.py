@@ -91,7 +91,6 @@ What the marked one wrote last is below, and **Enter** gives that the whole scre
         )
 
     def on_mount(self) -> None:
-        super().on_mount()
         self._run.begin(self._play)
 
     def _play(self) -> Iterator[WorkersStarted | WorkersEnded]:

@@ -127,7 +127,6 @@ gcloud is configured for.
         self._is_stale = True
 
     def on_mount(self) -> None:
-        super().on_mount()
         self.query_one(DetailRows).leading = TO_A_PROJECT
 
     def on_screen_suspend(self) -> None:

@@ -90,7 +90,6 @@ class WorkersScreen(ListWithDetails, Generic[Ended]):
         self._painted: list[WorkerStatus[Ended]] = []
 
     def on_mount(self) -> None:
-        super().on_mount()
         self.query_one("#details").display = True
 
     def make_row(self, part: WorkerStatus[Ended]) -> Row:
