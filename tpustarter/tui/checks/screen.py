@@ -280,7 +280,7 @@ class ChecksScreen(ListWithDetails):
         chosen, folds = rows.highlighted_id or "", self._list.find_folds()
         follows = self._highlight.is_following(rows.highlighted_id)
         self._list.lists_all = not self._list.lists_all
-        self._place_details()
+        self.place_details()
         self._show()
         if highlighted := check_rows.find_counterpart(chosen, folds):
             rows.highlighted = rows.get_option_index(highlighted)
@@ -352,13 +352,12 @@ class ChecksScreen(ListWithDetails):
         if self._selfcheck:
             self._selfcheck.stop()
 
-    def _place_details(self) -> None:
+    def place_details(self) -> None:
         least = LISTED_BESIDE if self._list.lists_all else self.BESIDE
         self.set_class(self.size.width >= least, "-beside")
 
     def on_resize(self) -> None:
         super().on_resize()
-        self._place_details()
         if self._list.checks:
             self._show()
 
