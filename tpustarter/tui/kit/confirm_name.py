@@ -14,13 +14,14 @@ from textual.visual import VisualType
 from textual.widget import Widget
 from textual.widgets import Input, Static
 
+from tpustarter.tui.kit.form_page import TextField
 from tpustarter.tui.kit.heading import Heading
 from tpustarter.tui.kit.key_line import KeyBar
 from tpustarter.tui.kit.page import RELEASE
 from tpustarter.tui.kit.text_layout import style_sentence
 
 
-class NameInput(Input):
+class NameInput(TextField):
     """The input field for the name."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -52,9 +53,7 @@ class InputDialog(ModalScreen[Answer], Generic[Answer]):
         yield Static(self._question, id="headline")
         with Horizontal(classes="typed"):
             yield Static(Content("> "), classes="mark")
-            line = NameInput(self._value, id="name-typed")
-            line.cursor_blink = False
-            yield line
+            yield NameInput(self._value, id="name-typed")
         yield KeyBar(markup=False)
 
     def on_mount(self) -> None:

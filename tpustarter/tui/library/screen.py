@@ -24,6 +24,7 @@ from tpustarter.tui.app.session import find_session
 from tpustarter.tui.explain.failed_run import find_file, read_failure
 from tpustarter.tui.home import course_facts
 from tpustarter.tui.home.course_facts import Course
+from tpustarter.tui.kit.form_page import TextField
 from tpustarter.tui.kit.markdown_text import LessonText
 from tpustarter.tui.kit.page import EXPLAIN, Page, Sheet
 from tpustarter.tui.kit.row_list import Row, RowList, SidePanel
@@ -46,7 +47,7 @@ STATES = {"all": (True, False), "open": (False,), "done": (True,)}
 """The lessons that each filter shows: True for done ones, False for open ones."""
 
 
-class SearchLine(Input):
+class SearchLine(TextField):
     """The search field; Enter opens the first result or searches for the suggested word."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -124,7 +125,6 @@ opens the marked one.
             select_on_focus=False,
         )
         line.border_title = "Search"
-        line.cursor_blink = False
         line.display = self._find
         return (line, Horizontal(RowList(id="lessons"), SidePanel("detail"), id="shelf"))
 

@@ -118,7 +118,6 @@ has JAX. The compiler comes from the first environment here that has `jax` and `
     def body(self) -> Iterable[Widget]:
         line = ProgramInput()
         line.border_title = "Your program"
-        line.cursor_blink = False
         line.display = False
         yield line
         offers = ProgramOfferList()

@@ -16,11 +16,11 @@ from tpustarter.core.problem import Problem
 from tpustarter.setup.machine import step_values
 from tpustarter.setup.machine.step_values import StepValue
 from tpustarter.text.terminal import escape_text
-from tpustarter.tui.kit.page import Page
+from tpustarter.tui.kit.form_page import FormPage, TextField
 from tpustarter.tui.kit.text_layout import style_lines, style_sentence
 
 
-class ValueInput(Input):
+class ValueInput(TextField):
     """The input field for one value."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -30,7 +30,7 @@ class ValueInput(Input):
     ]
 
 
-class SetupValuesScreen(Page):
+class SetupValuesScreen(FormPage):
     """A form with an input field for each value. The caller then plans the set-up with them."""
 
     HELP = """
@@ -42,10 +42,6 @@ A line that begins with `!` says why a value does not fit. An empty field takes 
 there is one. What you typed is kept while tpustarter runs, and once the set-up has run it is
 remembered until you undo it.
 """
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("tab,down", "move(1)", "next field", key_display="Tab", tooltip="one field down"),
-        Binding("shift+tab,up", "move(-1)", show=False),
-    ]
 
     def __init__(
         self,
@@ -72,9 +68,7 @@ remembered until you undo it.
                 yield Static(style_sentence(meaning), classes="value-meaning")
                 with Horizontal(classes="typed"):
                     yield Static(Content(f"{one.name:<{width}}  "), classes="mark")
-                    line = ValueInput(now or "", id=f"value-{one.name}")
-                    line.cursor_blink = False
-                    yield line
+                    yield ValueInput(now or "", id=f"value-{one.name}")
                 yield Static("", id=f"wrong-{one.name}", classes="value-wrong")
         yield Static("", id="headline")
 
@@ -118,16 +112,6 @@ remembered until you undo it.
         if missing := [escape_text(one.name) for one in self._chosen if self._is_missing(one)]:
             return f"Still to fill in: {', '.join(missing)}. Nothing is run from here."
         return "Press Enter to see the plan with these values. Nothing is run from here."
-
-    def action_move(self, by: int) -> None:
-        lines = list(self.query(ValueInput))
-        at = lines.index(self.focused) if isinstance(self.focused, ValueInput) else 0
-        self.set_focus(lines[(at + by) % len(lines)])
-
-    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        if action == "move":
-            return len(self._chosen) > 1
-        return super().check_action(action, parameters)
 
     @on(Input.Submitted)
     def _submit(self, event: Input.Submitted) -> None:

@@ -6,10 +6,8 @@ import threading
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timezone
-from typing import ClassVar
 
 from textual import on, work
-from textual.binding import Binding, BindingType
 from textual.widget import Widget
 from textual.widgets import Input, Static
 
@@ -23,7 +21,7 @@ from tpustarter.core.problem import Problem
 from tpustarter.text import phrases
 from tpustarter.tui.app.messages import LOAD, FactsLoaded
 from tpustarter.tui.kit.confirm_name import ConfirmName
-from tpustarter.tui.kit.page import Page
+from tpustarter.tui.kit.form_page import FormPage
 from tpustarter.tui.kit.text_layout import StackedText, style_sentence
 from tpustarter.tui.tpus import grant_verdicts as tpu_grant
 from tpustarter.tui.tpus import offers as tpu_offers
@@ -52,7 +50,7 @@ class CloudDefaults:
     """The reason why the grant can't be read; nothing can be sent then."""
 
 
-class CreateTpuScreen(Page):
+class CreateTpuScreen(FormPage):
     """The form for a TPU, with the equivalent gcloud command."""
 
     HELP = """
@@ -81,10 +79,6 @@ What you typed is kept until you quit tpustarter, or until the TPU was asked for
 `tpustarter tpu create --help` lists what this form leaves out: disks, networks, labels, start-up
 scripts and several slices.
 """
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("tab,down", "move(1)", "next field", key_display="Tab", tooltip="one field down"),
-        Binding("shift+tab,up", "move(-1)", show=False),
-    ]
 
     def __init__(self) -> None:
         super().__init__("Ask for a TPU: no request is sent yet")
@@ -276,9 +270,6 @@ scripts and several slices.
     @property
     def _now(self) -> datetime:
         return self.tutor.clock.now() if self.tutor.clock else datetime.now(timezone.utc)
-
-    def action_move(self, by: int) -> None:
-        self._form.move(by)
 
     @on(Input.Submitted)
     @on(ChosenField.Submitted)

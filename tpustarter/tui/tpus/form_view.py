@@ -36,7 +36,7 @@ OF_GRANT = "from your TRC grant, in its order"
 
 
 class FormView(VerticalScroll, can_focus=False, inherit_bindings=False):
-    """The fields, and the panels computed from them; arrow keys move between fields."""
+    """The fields, and the panels computed from them."""
 
     def __init__(self) -> None:
         super().__init__(id="form")
@@ -167,13 +167,6 @@ class FormView(VerticalScroll, can_focus=False, inherit_bindings=False):
         shown = self.query_one(f"#offer-{field}", Static)
         shown.display = bool(text) and self.query_one(f"#field-{field}").has_focus
         shown.update(HangingText(" " * 10, Content.styled(escape_text(text), "$muted")))
-
-    def move(self, by: int) -> None:
-        """Move the focus by a number of fields, wrapping around at the ends."""
-        ids = [f"field-{field}" for field in ORDER if field not in self.draft.hidden]
-        focused = self.screen.focused.id if self.screen.focused else None
-        at = ids.index(focused) if focused in ids else 0
-        self.screen.set_focus(self.query_one(f"#{ids[(at + by) % len(ids)]}"))
 
     def go_to(self, field: str) -> None:
         """Focus a field by its name."""

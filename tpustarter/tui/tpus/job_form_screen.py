@@ -25,7 +25,7 @@ from tpustarter.setup.environment.worker_environment import PROFILE_NAMES, make_
 from tpustarter.text.terminal import escape_text
 from tpustarter.tui.app.messages import LOAD, FactsLoaded
 from tpustarter.tui.kit.confirm_name import ConfirmName
-from tpustarter.tui.kit.page import Page
+from tpustarter.tui.kit.form_page import FormPage
 from tpustarter.tui.kit.safe_text import clean_text
 from tpustarter.tui.kit.text_layout import HangingText, LaidOutLines, StackedText, style_sentence
 from tpustarter.tui.tpus.form_fields import ChosenField
@@ -66,7 +66,7 @@ class JobChoice(ChosenField):
     BINDINGS: ClassVar[list[BindingType]] = [ENTER]
 
 
-class JobFormScreen(Page):
+class JobFormScreen(FormPage):
     """A job to start on the workers of a TPU."""
 
     HELP = """
@@ -88,10 +88,6 @@ goes on when you close the laptop.
 `tpustarter tpu job start --help` lists what this form leaves out: files that git ignores, the size
 that may be sent, and another way to connect.
 """
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("tab,down", "move(1)", "next field", key_display="Tab", tooltip="one field down"),
-        Binding("shift+tab,up", "move(-1)", show=False),
-    ]
 
     def __init__(self, tpu: ListedTpu, project: Project) -> None:
         super().__init__(f"Start a job on {escape_text(tpu.name)}: nothing is sent yet")
@@ -117,8 +113,6 @@ that may be sent, and another way to connect.
         yield Static("", id="headline")
 
     def _row(self, name: str, field: Widget) -> Widget:
-        if isinstance(field, JobInput):
-            field.cursor_blink = False
         label = Static(Content(name.ljust(LABEL)), classes="mark")
         return Horizontal(label, field, classes="typed field")
 
@@ -227,11 +221,6 @@ that may be sent, and another way to connect.
             *((f"--again={order.again}",) if order.again else ()),
             *("--follow", "--", order.command[0] or "COMMAND"),
         )
-
-    def action_move(self, by: int) -> None:
-        fields = [*self.query("JobInput, JobChoice")]
-        at = fields.index(self.focused) if self.focused in fields else 0
-        self.set_focus(fields[(at + by) % len(fields)])
 
     @on(Input.Submitted)
     @on(ChosenField.Submitted)
