@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import ClassVar, Generic, TypeVar
+from typing import ClassVar
 
 from textual import on
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, VerticalScroll
 from textual.content import Content
-from textual.screen import ModalScreen
 from textual.visual import VisualType
 from textual.widget import Widget
 from textual.widgets import Input, Static
@@ -17,7 +16,7 @@ from textual.widgets import Input, Static
 from tpustarter.tui.kit.form_page import TextField
 from tpustarter.tui.kit.heading import Heading
 from tpustarter.tui.kit.key_line import KeyBar
-from tpustarter.tui.kit.page import RELEASE
+from tpustarter.tui.kit.page import RELEASE, Answer, ScrollingDialog
 from tpustarter.tui.kit.text_layout import style_sentence
 
 
@@ -29,10 +28,7 @@ class NameInput(TextField):
     ]
 
 
-Answer = TypeVar("Answer")
-
-
-class InputDialog(ModalScreen[Answer], Generic[Answer]):
+class InputDialog(ScrollingDialog[Answer]):
     """A dialog with an input field. Its result is None after Escape."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -61,15 +57,6 @@ class InputDialog(ModalScreen[Answer], Generic[Answer]):
 
     def action_answer(self) -> None:
         self.dismiss(None)
-
-    def action_scroll(self, pages: int) -> None:
-        self.query_one("#sheet").scroll_relative(y=pages * 5, animate=False)
-
-    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Allow `scroll` if the text does not fit."""
-        if action == "scroll":
-            return self.query_one("#sheet").max_scroll_y > 0
-        return super().check_action(action, parameters)
 
 
 class ConfirmName(InputDialog[bool]):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable
 from time import monotonic
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Generic, TypeVar
 
 from textual import on, work
 from textual.binding import Binding, BindingType
@@ -13,6 +13,7 @@ from textual.containers import VerticalScroll
 from textual.content import Content
 from textual.events import Click, Key, Paste
 from textual.screen import ModalScreen
+from textual.visual import VisualType
 from textual.widget import Widget
 from textual.widgets import Static
 from textual.worker import Worker
@@ -60,6 +61,7 @@ It is for screens where the same key does not explain a failure of their own.
 
 AIRY = 34
 """Minimum screen height, in lines, for margins and padding."""
+Answer = TypeVar("Answer")
 
 
 class Page(WholeScreen):
@@ -322,7 +324,35 @@ class HelpSheet(Sheet):
         super().__init__("Help", LessonText(f"{said}\n", is_read=True))
 
 
-class ConfirmWindow(ModalScreen[bool]):
+class ScrollingDialog(ModalScreen[Answer], Generic[Answer]):
+    """A dialog whose text scrolls if it does not fit."""
+
+    def action_scroll(self, pages: int) -> None:
+        self.query_one("#sheet").scroll_relative(y=pages * 5, animate=False)
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Allow `scroll` if the text does not fit."""
+        if action == "scroll":
+            return self.query_one("#sheet").max_scroll_y > 0
+        return super().check_action(action, parameters)
+
+
+class ConfirmDialog(ScrollingDialog[bool]):
+    """A dialog that shows a text, and whose result is the answer to it."""
+
+    def __init__(self, title: str, shown: VisualType) -> None:
+        super().__init__()
+        self._title, self._shown = title, shown
+
+    def compose(self) -> Iterable[Widget]:
+        yield DialogFrame(self._title, Static(self._shown))
+        yield KeyBar(markup=False)
+
+    def action_answer(self, yes: bool | None) -> None:  # noqa: FBT001  an action's argument
+        self.dismiss(yes)
+
+
+class ConfirmWindow(ConfirmDialog):
     """A dialog that asks before something is changed. Its result is True or False."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -332,16 +362,7 @@ class ConfirmWindow(ModalScreen[bool]):
     ]
 
     def __init__(self, title: str, text: str) -> None:
-        super().__init__()
-        self._title = title
-        self._text = text
-
-    def compose(self) -> Iterable[Widget]:
-        yield DialogFrame(self._title, Static(style_lines(self._text)))
-        yield KeyBar(markup=False)
-
-    def action_answer(self, yes: bool) -> None:  # noqa: FBT001  an action's argument
-        self.dismiss(yes)
+        super().__init__(title, style_lines(text))
 
 
 class ConfirmEndProcess(ConfirmWindow, inherit_bindings=False):
