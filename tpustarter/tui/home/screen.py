@@ -20,7 +20,7 @@ from tpustarter.tui.app.messages import LOAD, FactsLoaded
 from tpustarter.tui.home import course_facts, home_layout, home_rows
 from tpustarter.tui.home.course_facts import Course
 from tpustarter.tui.kit.heading import Heading
-from tpustarter.tui.kit.page import Page
+from tpustarter.tui.kit.page import PanelPage
 from tpustarter.tui.kit.row_list import DelayedRowList, Row, RowList, SidePanel
 from tpustarter.tui.kit.text_layout import HangingText, StackedText
 
@@ -39,7 +39,7 @@ SETTLE_S = 0.05
 """Seconds from a resize event to the update, so that dragging a window does not repaint often."""
 
 
-class HomeScreen(Page):
+class HomeScreen(PanelPage):
     """The home screen."""
 
     CALLED = "the first screen"
@@ -338,9 +338,6 @@ the mark as the arrow keys do.
     def action_watch(self) -> None:
         self.tutor.go.open_watch()
 
-    def action_read_on(self) -> None:
-        self.query_one(SidePanel).read_on()
-
     def action_settings(self) -> None:
         self.tutor.go.open_settings()
 
@@ -376,8 +373,6 @@ the mark as the arrow keys do.
         """Disallow `back`, because this is the first screen, and `paths` if there is only one."""
         if action == "back":
             return False
-        if action == "read_on":
-            return self.query_one(SidePanel).max_scroll_y > 0
         if action == "next_lesson":
             return self._next_lesson() is not None
         if action == "paths":

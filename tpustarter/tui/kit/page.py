@@ -25,7 +25,7 @@ from tpustarter.tui.app.messages import PageLaidOut
 from tpustarter.tui.app.session import AppSession, find_session, find_worker_error
 from tpustarter.tui.kit.heading import Heading
 from tpustarter.tui.kit.key_line import KeyBar, list_active_keys
-from tpustarter.tui.kit.row_list import RowList, get_app
+from tpustarter.tui.kit.row_list import RowList, SidePanel, get_app
 from tpustarter.tui.kit.safe_text import clean_text
 from tpustarter.tui.kit.screen_runner import ScreenRunner
 from tpustarter.tui.kit.text_layout import FRAMED, style_lines, style_sentence
@@ -248,6 +248,19 @@ class Page(WholeScreen):
             markup=False,
             timeout=30,
         )
+
+
+class PanelPage(Page):
+    """A page with a `SidePanel`, which Space scrolls."""
+
+    def action_read_on(self) -> None:
+        self.query_one(SidePanel).read_on()
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Allow `read_on` if the panel's text does not fit."""
+        if action == "read_on":
+            return self.query_one(SidePanel).max_scroll_y > 0
+        return super().check_action(action, parameters)
 
 
 class DialogFrame(VerticalScroll):

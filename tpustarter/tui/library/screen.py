@@ -26,7 +26,7 @@ from tpustarter.tui.home import course_facts
 from tpustarter.tui.home.course_facts import Course
 from tpustarter.tui.kit.form_page import TextField
 from tpustarter.tui.kit.markdown_text import LessonText
-from tpustarter.tui.kit.page import EXPLAIN, Page, Sheet
+from tpustarter.tui.kit.page import EXPLAIN, PanelPage, Sheet
 from tpustarter.tui.kit.row_list import Row, RowList, SidePanel
 from tpustarter.tui.kit.safe_text import plain_source
 from tpustarter.tui.kit.text_layout import HangingText, StackedText, style_sentence
@@ -77,7 +77,7 @@ class SearchLine(TextField):
             find_session(self).go.open_explanation(read_failure(event.text))
 
 
-class LessonListScreen(Page):
+class LessonListScreen(PanelPage):
     """The list of lessons."""
 
     CALLED = "the list of lessons"
@@ -258,13 +258,8 @@ opens the marked one.
         self._show()
         self.refresh_bindings()
 
-    def action_read_on(self) -> None:
-        self.query_one(SidePanel).read_on()
-
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Allow `filter` for the next filter only, and `read_on` if the details do not fit."""
-        if action == "read_on":
-            return self.query_one(SidePanel).max_scroll_y > 0
+        """Allow `filter` for the next filter only."""
         if action == "filter":
             kinds = [*STATES]
             return parameters == (kinds[(kinds.index(self._filter) + 1) % len(kinds)],)
