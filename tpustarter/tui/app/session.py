@@ -133,7 +133,10 @@ def find_worker_error(event: Worker.StateChanged) -> BaseException | None:
 
 
 class AppSession(AppInternals, inherit_bindings=False):
-    """The app state shared by all screens."""
+    """The app state shared by all screens.
+
+    The machine and the content are arguments, so that tests can replace them.
+    """
 
     heading_label: reactive[MachineLabelText] = reactive(MachineLabelText())
     """The right part of each screen's heading: the machine or the holder of its device."""
@@ -151,6 +154,7 @@ class AppSession(AppInternals, inherit_bindings=False):
         clock: Clock | None = None,
     ) -> None:
         super().__init__(ansi_color=True)
+        self.animation_level = "none"
         self.machine = machine or Machine()
         self.connect = connect
         """The function that creates a Google Cloud project's client; None for Google's client."""
