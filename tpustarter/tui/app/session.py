@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable
+from datetime import datetime, timezone
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
@@ -182,6 +183,11 @@ class AppSession(AppInternals, inherit_bindings=False):
         for known in theme.CHOICES.values():
             self.register_theme(known)
         self.choose(settings.read_settings())
+
+    @property
+    def now(self) -> datetime:
+        """The current time on the clock for TPUs."""
+        return self.clock.now() if self.clock else datetime.now(timezone.utc)
 
     def choose(self, choices: settings.Settings) -> None:
         """Apply the user's settings."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime, timezone
 
 from textual import on, work
 from textual.widget import Widget
@@ -219,8 +218,8 @@ scripts and several slices.
         self._form.show(draft, of_grant=bool(self._filled and self._place.grant))
         if zone := self._first_zone(draft):
             self._ask(zone)
-        self._form.show_offers("zones", self._offered.get(""), self._now)
-        self._form.show_offers("type", self._offered.get(zone) if zone else None, self._now)
+        self._form.show_offers("zones", self._offered.get(""), self.tutor.now)
+        self._form.show_offers("type", self._offered.get(zone) if zone else None, self.tutor.now)
         self._form.show_outcome("command", tpu_sheet.lay_out_commands(draft, self._project))
         self._form.show_outcome("asked", tpu_sheet.lay_out_slice(draft))
         has_room = self.has_class("-airy")
@@ -255,7 +254,7 @@ scripts and several slices.
             return "Nothing can be sent, because the TRC grant cannot be read. Enter says more."
         if self.can_stop:
             return "Asking Google how much of the TRC grant is in use, usually 1 to 5 s."
-        judged = tpu_grant.judge_requests(draft.requests(), self._place.grant, None, self._now)
+        judged = tpu_grant.judge_requests(draft.requests(), self._place.grant, None, self.tutor.now)
         if judged.is_outside:
             return f"{' '.join(judged.notes())} Enter asks whether you want to pay for it."
         if judged.is_covered:
@@ -266,10 +265,6 @@ scripts and several slices.
             else ""
         )
         return f"{kept}Press Enter to see once more what you ask for, before it is sent."
-
-    @property
-    def _now(self) -> datetime:
-        return self.tutor.clock.now() if self.tutor.clock else datetime.now(timezone.utc)
 
     @on(Input.Submitted)
     @on(ChosenField.Submitted)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from datetime import datetime, timezone
+from datetime import datetime
 from typing import ClassVar
 
 from textual.binding import Binding, BindingType
@@ -14,7 +14,6 @@ from textual.widget import Widget
 from textual.widgets import Static
 
 from tpustarter.cloud.api import errors as api_errors
-from tpustarter.cloud.api.clock import Clock
 from tpustarter.cloud.api.errors import CloudProblem
 from tpustarter.cloud.api.resources import QueuedResource
 from tpustarter.cloud.create.events import (
@@ -122,7 +121,7 @@ TPU was seen in, with what usually comes next. Google is asked about every 15 se
                 self._ended = event
             else:
                 self._events.append(event)
-                self._add(event_text.describe_event(event), _time_of(event, self.tutor.clock))
+                self._add(event_text.describe_event(event), _time_of(event, self.tutor.now))
         if not self._run.is_busy:
             self._finish()
         self._show()
@@ -180,15 +179,9 @@ TPU was seen in, with what usually comes next. Google is asked about every 15 se
         return super().check_action(action, parameters)
 
 
-def _time_of(event: Event, clock: Clock | None) -> str:
-    at = (
-        event.at
-        if isinstance(event, RequestStateChanged | NodeStateChanged)
-        else clock.now()
-        if clock
-        else None
-    )
-    return f"{(at or datetime.now(timezone.utc)).astimezone():%H:%M:%S}  "
+def _time_of(event: Event, now: datetime) -> str:
+    at = event.at if isinstance(event, RequestStateChanged | NodeStateChanged) else None
+    return f"{(at or now).astimezone():%H:%M:%S}  "
 
 
 def _of_problem(problem: Problem) -> Iterator[str]:

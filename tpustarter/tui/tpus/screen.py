@@ -5,7 +5,6 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from datetime import datetime, timezone
 from functools import partial
 from typing import ClassVar
 
@@ -233,12 +232,8 @@ gcloud is configured for.
     def _end_wait(self) -> None:
         self._stopped = None
 
-    @property
-    def _now(self) -> datetime:
-        return self.tutor.clock.now() if self.tutor.clock else datetime.now(timezone.utc)
-
     def _show(self, *, but_waiting: bool = False) -> None:
-        self.query_one(RowList).show(make_tpu_rows(self._seen, self._now))
+        self.query_one(RowList).show(make_tpu_rows(self._seen, self.tutor.now))
         self.set_class(not self._seen.tpus, "-empty")
         self.set_area_title("rows", format_tpu_count(self._seen))
         self._show_opening()
@@ -270,7 +265,7 @@ gcloud is configured for.
         details.display = marked is not None
         if marked:
             whole = self.has_class("-details")
-            lines = describe_tpu(marked, self._seen.project, self._now, whole=whole)
+            lines = describe_tpu(marked, self._seen.project, self.tutor.now, whole=whole)
             self.show_details(StackedText(lines))
             self.set_area_title("details", escape_text(marked.name))
             details.scroll_home(animate=False)
