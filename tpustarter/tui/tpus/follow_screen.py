@@ -180,8 +180,8 @@ TPU was seen in, with what usually comes next. Google is asked about every 15 se
 
 
 def _time_of(event: Event, now: datetime) -> str:
-    at = event.at if isinstance(event, RequestStateChanged | NodeStateChanged) else None
-    return f"{(at or now).astimezone():%H:%M:%S}  "
+    at = event.at if isinstance(event, RequestStateChanged | NodeStateChanged) else now
+    return f"{at.astimezone():%H:%M:%S}  "
 
 
 def _of_problem(problem: Problem) -> Iterator[str]:

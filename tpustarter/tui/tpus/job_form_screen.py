@@ -182,7 +182,7 @@ that may be sent, and another way to connect.
             yield HangingText("! ", style_sentence(self._files.full_text))
             return
         for name, text in self._describe():
-            yield HangingText(Content.styled(name.ljust(LABEL), "$label"), style_sentence(text))
+            yield HangingText(name.ljust(LABEL), style_sentence(text))
         yield HangingText("", "")
         yield HangingText("", "The same on the command line:")
         for line in event_text.command_lines(self._same(), max(self.size.width - 4, 20)):
