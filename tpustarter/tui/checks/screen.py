@@ -288,8 +288,7 @@ class ChecksScreen(ListWithDetails):
             self._highlight.record_row(rows.highlighted_id)
         self.refresh_bindings()
 
-    def action_fold(self) -> None:
-        self.action_list_all()
+    action_fold = action_list_all
 
     def action_log(self) -> None:
         self._log_of = None if self._log_of == self._chosen else self._chosen

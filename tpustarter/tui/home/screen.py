@@ -120,7 +120,7 @@ the mark as the arrow keys do.
         self._show()
         self.set_focus(self.query_one(RowList))
         if self._is_first_start():
-            self._ask()
+            self.action_paths()
 
     def on_screen_resume(self) -> None:
         """Read the facts again, because a lesson may have been done."""
@@ -342,9 +342,6 @@ the mark as the arrow keys do.
         self.tutor.go.open_settings()
 
     def action_paths(self) -> None:
-        self._ask()
-
-    def _ask(self) -> None:
         from tpustarter.tui.home.paths_screen import PathsScreen  # late, for a fast first paint
 
         self._chooser = PathsScreen(self._follow, is_first=self._is_first_start())

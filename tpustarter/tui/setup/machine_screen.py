@@ -76,12 +76,9 @@ you do in another place, such as your own computer.
         self._root_permission: root_commands.RootPermission = False
         """The commands that the user has allowed to run as root."""
 
-    def _make(self) -> MachineSetup:
-        app = self.tutor
-        told = app.setup_values.get(self._profile, {})
-        return MachineSetup(self._profile, machine=app.machine, lessons=app.lessons, told=told)
-
-    def _make_for_run(self) -> EnvironmentSetup:
+    def _make(
+        self, *, only: tuple[str, ...] = (), root: root_commands.RootPermission = False
+    ) -> MachineSetup:
         app = self.tutor
         told = app.setup_values.get(self._profile, {})
         return MachineSetup(
@@ -89,9 +86,12 @@ you do in another place, such as your own computer.
             machine=app.machine,
             lessons=app.lessons,
             told=told,
-            only=self._only,
-            root=self._root_permission,
+            only=only,
+            root=root,
         )
+
+    def _make_for_run(self) -> MachineSetup:
+        return self._make(only=self._only, root=self._root_permission)
 
     @work(thread=True, exclusive=True, exit_on_error=False, group=SETUP)
     def _plan(self) -> None:
@@ -202,7 +202,7 @@ you do in another place, such as your own computer.
         self._begin(undo=False)
 
     @work(thread=True, exclusive=True, exit_on_error=False, group=SETUP)
-    def _ask(self) -> None:
+    def action_undo(self) -> None:
         self.post_message(FactsLoaded(self._make().list_undo_steps()))
 
     def _ask_to_put_back(self, steps: Sequence[SetupStep]) -> None:

@@ -261,8 +261,7 @@ you see the commands that start them. **Enter** or **y** runs those, and Esc run
             rows.highlighted = rows.get_option_index(highlighted)
         self.refresh_bindings()
 
-    def action_fold(self) -> None:
-        self.action_list_all()
+    action_fold = action_list_all
 
     def action_lesson(self) -> None:
         self.tutor.go.open_lesson(self._lesson)
