@@ -282,8 +282,8 @@ the mark as the arrow keys do.
         elif name == home_rows.MORE and progress:
             self._unfolded = self._open_stages(progress)
             self._show()
-        elif name == home_rows.EXERCISE:
-            if name := self._next_exercise():
+        elif name == home_rows.EXERCISE and self._course and progress:
+            if name := self._course.find_next_exercise(progress):
                 self.tutor.go.open_exercise(name)
         elif name.startswith(home_rows.ALSO_ID):
             action = name.removeprefix(home_rows.ALSO_ID)
@@ -315,10 +315,6 @@ the mark as the arrow keys do.
 
     def action_exercises(self) -> None:
         self.tutor.go.open_exercises()
-
-    def _next_exercise(self) -> str | None:
-        course, progress = self._course, self._progress()
-        return course.find_next_exercise(progress) if course and progress else None
 
     def action_check(self) -> None:
         self.tutor.go.open_checks()

@@ -105,7 +105,8 @@ class LessonRunScreen(LessonScreen):
     def _show_question(self, view: QuestionView | None) -> None:
         if view:
             view.show_how_to_answer()
-            self._page.show_question(view)
+            self.set_focus(self._page)
+            self._page.bring_into_sight(view)
             self._offer()
 
     action_jump_too = action_jump  # for when Enter does the same and is shown instead
@@ -350,7 +351,7 @@ class LessonRunScreen(LessonScreen):
     def action_fold(self) -> None:
         if fold := self._page.fold_to_open:
             self._page.stop_following()
-            fold.toggle()
+            fold.collapsed = not fold.collapsed
 
     def action_setup(self) -> None:
         if self._opened:

@@ -184,17 +184,13 @@ def _exercises(course: Course, text: str, titles: Mapping[str, str]) -> Iterator
     if len(typed) < 2:
         return
     for lesson in course.lessons.values():
-        for exercise in list_exercises(lesson):
+        for exercise_name in lesson.exercise_names:
+            exercise = f"{lesson.id.partition('/')[0]}/{exercise_name}"
             name = titles.get(exercise, "")
             words = re.findall(r"\w+", f"{exercise} {name}".casefold())
             if name and all(any(word.startswith(one) for word in words) for one in typed):
                 label = Content(" " * 10) + Content.styled(escape_text(name), "bold")
                 yield Row(f"{EXERCISE}#{exercise}", label, escape_text(lesson.title))
-
-
-def list_exercises(lesson: Lesson) -> list[str]:
-    """Return the ids of a lesson's exercises."""
-    return [f"{lesson.id.partition('/')[0]}/{name}" for name in lesson.exercise_names]
 
 
 def _framework(lesson: Lesson) -> str:

@@ -37,7 +37,7 @@ from tpustarter.tui.library.lesson_rows import CHECK, EXERCISE, LOG, MEANT, OLD
 if TYPE_CHECKING:
     from tpustarter.learning.content.tutorial_claims import TutorialClaim
     from tpustarter.learning.progress.path_progress import PathProgress
-    from tpustarter.learning.search.search import FoundLine, SearchHit
+    from tpustarter.learning.search.search import FoundLine
 
 BESIDE, HIGH = 120, 20
 """Minimum width for details next to the list, and minimum height for a result's below it."""
@@ -396,18 +396,11 @@ opens the marked one.
 
     def _leads_to(self, lesson: str, number: int | None) -> FoundLine | None:
         """Return the line at which a result opens a lesson, or None for its beginning."""
-        hit = self._hit(lesson)
-        return None if hit and number is None and hit.in_title else self._find_line(lesson, number)
-
-    def _find_line(self, lesson: str, number: int | None) -> FoundLine | None:
-        """Return a lesson's matching line with the given number, or its best one, or None."""
-        hit = self._hit(lesson)
-        lines = hit.lines if hit else ()
-        return next((line for line in lines if number in (None, line.number)), None)
-
-    def _hit(self, lesson: str) -> SearchHit | None:
         hits = self._found.select_kind("lesson") if self._found else []
-        return next((hit for hit in hits if hit.id == lesson), None)
+        hit = next((hit for hit in hits if hit.id == lesson), None)
+        if hit is None or (number is None and hit.in_title):
+            return None
+        return next((line for line in hit.lines if number in (None, line.number)), None)
 
 
 class TutorialClaimSheet(Sheet):

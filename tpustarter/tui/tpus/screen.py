@@ -199,15 +199,15 @@ gcloud is configured for.
         if isinstance(what, TpuQueryResult):
             self._take(what)
         elif isinstance(what, TpuPlan):
-            self._end_wait()
+            self._stopped = None
             self._show()
             sheet = ConfirmName(what.title, StackedText(what.lines), what.name, what.to_do)
             self.tutor.push_screen(sheet, lambda yes: self._begin(what, yes=yes))
         elif isinstance(what, str):
-            self._end_wait()
+            self._stopped = None
             self.show_text(what)
         else:
-            self._end_wait()
+            self._stopped = None
             self._show()
             self.show_error(what)
         self.refresh_bindings()
@@ -220,7 +220,7 @@ gcloud is configured for.
             return
         if answer.number != self._number:
             return
-        self._end_wait()
+        self._stopped = None
         self._seen = answer.seen or self._seen
         self._show()
         if answer.seen is None:
@@ -228,9 +228,6 @@ gcloud is configured for.
                 "No longer waiting for Google. Press r to ask again. "
                 f"{format_bill_and_leftovers(self._seen)}"
             )
-
-    def _end_wait(self) -> None:
-        self._stopped = None
 
     def _show(self, *, but_waiting: bool = False) -> None:
         self.query_one(RowList).show(make_tpu_rows(self._seen, self.tutor.now))
@@ -393,7 +390,8 @@ def _remembered() -> KnownTpus:
 
 def _can_be(action: str, tpu: ListedTpu, parameters: tuple[object, ...]) -> bool:
     if action == "watch":
-        return _can_be_watched(tpu)
+        # Only a request is followed, and a node made without one has none.
+        return not tpu.nodes or any(node.queued_resource for node in tpu.nodes)
     if action == "switch":
         return plans_to_confirm.choose_stop_or_start(tpu) in parameters
     if action in ("check_hosts", "watch_hosts"):
@@ -401,8 +399,3 @@ def _can_be(action: str, tpu: ListedTpu, parameters: tuple[object, ...]) -> bool
     if action == "command":
         return bool(tpu.nodes) and all(node.state == "READY" for node in tpu.nodes)
     return True
-
-
-def _can_be_watched(tpu: ListedTpu) -> bool:
-    """Return whether there is a request to follow: a node made without one has none."""
-    return not tpu.nodes or any(node.queued_resource for node in tpu.nodes)

@@ -111,7 +111,7 @@ class LessonPage(VerticalScroll):
         """Scroll to an opened fold, and update the task whose answer it contains."""
         for view in self.views:
             if event.collapsible in view.help_folds:
-                view.update_next_help()
+                view.show_status()
         if not event.collapsible.collapsed:
             self.stop_following()
             self.call_after_refresh(event.collapsible.scroll_visible, animate=False)
@@ -237,11 +237,6 @@ class LessonPage(VerticalScroll):
     def _is_here(self, view: Widget | None) -> bool:
         return view is not None and view.is_attached and self.region.overlaps(view.region)
 
-    def show_question(self, view: QuestionView) -> None:
-        """Scroll a question into view, with all of its answers if they fit."""
-        self.screen.set_focus(self)
-        self.bring_into_sight(view)
-
     def bring_into_sight(self, view: BlockView | QuestionView) -> None:
         """Scroll a block or question into view, with the figure above it if both fit."""
         self.call_after_refresh(page_scrolling.scroll_into_sight, self, view)
@@ -324,10 +319,6 @@ class LessonPage(VerticalScroll):
     def needed_setup(self) -> NeededSetup | None:
         """The set-up without which all blocks are skipped, or None."""
         return self._ending.needed if self._ending and self.views else None
-
-    @property
-    def needs_setup(self) -> bool:
-        return self.needed_setup is not None
 
     @property
     def is_done(self) -> bool:

@@ -80,17 +80,14 @@ class QuestionView(Static):
         if self.is_done:
             state = status_word("pass", "answered right")
         else:
-            state = status_word("warn", "not yet") if self._chosen else Content(self._invitation)
+            press = Content(f"press {self._numbers}")
+            state = status_word("warn", "not yet") if self._chosen else press
         self.border_title = Content("Question: ") + state
         self.update(StackedText(piece for _, piece in self._pieces()))
 
     @property
-    def _invitation(self) -> str:
-        """The text before an answer is given, such as `press 1, 2 or 3`."""
-        return f"press {self._numbers}"
-
-    @property
     def _numbers(self) -> str:
+        """The keys of the answers, such as `1, 2 or 3`."""
         *others, last = (str(number + 1) for number in range(len(self.quiz.answers)))
         return f"{', '.join(others)} or {last}"
 
