@@ -116,11 +116,11 @@ has JAX. The compiler comes from the first environment here that has `jax` and `
         """The programs of the typed file, while the user chooses one of them."""
 
     def body(self) -> Iterable[Widget]:
-        line = ProgramInput()
+        line = ProgramInput(id="search")
         line.border_title = "Your program"
         line.display = False
         yield line
-        offers = ProgramOfferList()
+        offers = ProgramOfferList(id="offers")
         offers.display = False
         yield offers
         with Container(id="choice"):

@@ -129,9 +129,6 @@ class ProgramInput(TextField):
         Binding("enter", "submit", "choose it", key_display="Enter", tooltip="the file typed"),
     ]
 
-    def __init__(self) -> None:
-        super().__init__(id="search")
-
 
 class ProgramOfferList(RowList):
     """The programs of a file; the selected one is copied into the input line."""
@@ -139,9 +136,6 @@ class ProgramOfferList(RowList):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "select", "take it", key_display="Enter", tooltip="into the line above"),
     ]
-
-    def __init__(self) -> None:
-        super().__init__(id="offers")
 
 
 def parse_typed_program(
