@@ -31,7 +31,7 @@ from tpustarter.tui.tpus.form_fields import ChosenField
 from tpustarter.tui.tpus.form_view import FormView
 from tpustarter.tui.tpus.grant_verdicts import GrantVerdicts
 from tpustarter.tui.tpus.offers import FetchedNames
-from tpustarter.tui.tpus.tpu_draft import ORDER, TIERS, TpuDraft
+from tpustarter.tui.tpus.tpu_draft import FIELDS, TIERS, TpuDraft
 from tpustarter.tui.tpus.tpu_work import StoppedError
 
 BESIDE = 130
@@ -240,7 +240,7 @@ scripts and several slices.
         if self._form.errors(draft):
             return "Nothing can be sent before the lines marked with `!` are corrected."
         if missing := [
-            field for field in ORDER if field in {*draft.list_missing(), *draft.errors()}
+            field for field in FIELDS if field in {*draft.list_missing(), *draft.errors()}
         ]:
             kept = "What you typed before is still here. " if self._kept else ""
             return (
@@ -271,7 +271,7 @@ scripts and several slices.
     def _submit(self) -> None:
         """Ask for the name, or go to the first field that is missing or wrong."""
         draft = self._form.draft
-        wrong = [field for field in ORDER if field in {*draft.errors(), *draft.list_missing()}]
+        wrong = [field for field in FIELDS if field in {*draft.errors(), *draft.list_missing()}]
         if wrong:
             self._form.go_to(wrong[0])
             return
