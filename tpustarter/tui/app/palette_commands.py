@@ -161,18 +161,10 @@ def _anywhere(app: AppSession) -> Iterator[tuple[str, str, Callable[[], object]]
         yield title, f"tpustarter check --level {level}", partial(go.open_checks, request)
     which = f"tpustarter learn {WHICH}"
     yield "Which library to use", which, partial(go.open_lesson, WHICH)
-    for profile in PROFILES.values():
-        yield (
-            f"Set up {profile.title}",
-            f"tpustarter setup {profile.name}",
-            partial(go.open_setup, profile.name),
-        )
-    for profile in MACHINE.values():
-        yield (
-            f"Set up this machine: {profile.title}",
-            f"tpustarter setup {profile.name}",
-            partial(go.open_setup, profile.name),
-        )
+    for profile in (*PROFILES.values(), *MACHINE.values()):
+        what = "Set up this machine: " if profile.name in MACHINE else "Set up "
+        command = f"tpustarter setup {profile.name}"
+        yield f"{what}{profile.title}", command, partial(go.open_setup, profile.name)
 
 
 def _colours(app: AppSession, page: Page) -> Iterator[SystemCommand]:

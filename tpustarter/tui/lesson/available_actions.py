@@ -133,7 +133,7 @@ class AvailableActions:
             "redo": lambda: (
                 bool(page.marked_block and page.marked_block.code.can_restore) and not running
             ),
-            "check": lambda: bool(opened and opened.checks) and not running,
+            "check": lambda: bool(opened and opened.lesson.checks) and not running,
             "next": lambda: self._can_go_on and not self._is_left_open and not self._leads_on,
             "next_too": lambda: self._can_go_on and self._leads_on,
             "next_now": lambda: self._can_go_on and self._is_left_open,

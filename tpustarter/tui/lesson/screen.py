@@ -295,7 +295,7 @@ class LessonRunScreen(LessonScreen):
 
     def action_check(self) -> None:
         if self._opened:
-            ids = tuple(self._opened.checks)
+            ids = tuple(self._opened.lesson.checks)
             request = CheckRequest(ids=ids, devices=self.tutor.choices.devices)
             self.tutor.go.open_checks(request, "Checks of this lesson")
 

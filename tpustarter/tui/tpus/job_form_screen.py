@@ -152,10 +152,7 @@ that may be sent, and another way to connect.
         say = "Enter sends the folder and starts the command."
         if not self._typed("command"):
             say = "Type the command that is to run."
-        self._say(say)
-
-    def _say(self, text: str) -> None:
-        self.query_one("#headline", Static).update(Content(text))
+        self.query_one("#headline", Static).update(Content(say))
 
     @work(thread=True, exclusive=True, exit_on_error=False, group=f"{LOAD}-files")
     def _look(self, folder: str) -> None:

@@ -118,8 +118,8 @@ class LessonEndView(Static):
             if one not in left:
                 yield HangingText(_key(key), style_sentence(f"Exercise, solved: {one.title}"))
                 key = ""
-        if opened.checks:
-            text = f"Run the checks that prove it: {', '.join(opened.checks)}"
+        if checks := opened.lesson.checks:
+            text = f"Run the checks that prove it: {', '.join(checks)}"
             yield HangingText(_key("c"), style_sentence(text))
         if not way.lesson:
             yield HangingText("", style_sentence(way.text))
