@@ -17,7 +17,7 @@ from textual.widgets import Static
 from tpustarter.core import locations
 from tpustarter.text.terminal import escape_text
 from tpustarter.tui.app.messages import LOAD, FactsLoaded
-from tpustarter.tui.home import course_facts, home_layout, home_rows
+from tpustarter.tui.home import course_facts, home_rows
 from tpustarter.tui.home.course_facts import Course
 from tpustarter.tui.kit.heading import Heading
 from tpustarter.tui.kit.page import PanelPage
@@ -248,10 +248,10 @@ the mark as the arrow keys do.
         def path(most: int | None) -> list[Row]:
             return [*home_rows.path_rows(course, progress, opened, most)]
 
-        if not self._is_beside or self.size.height < home_layout.HIGH:
+        if not self._is_beside or self.size.height < home_rows.ACTIVITIES_HEIGHT:
             return [*above, *path(None)]
         size = self.query_one(RowList).scrollable_content_region.size
-        return home_layout.add_activities(above, path, size, is_whole=self._unfolded is not None)
+        return home_rows.add_activities(above, path, size, is_whole=self._unfolded is not None)
 
     def _progress(self) -> PathProgress | None:
         course = self._course
@@ -267,9 +267,7 @@ the mark as the arrow keys do.
         left = len(list(home_rows.make_unfinished_rows(self._course, progress)))
         also = home_rows.ALSO_LINES if self._is_beside else 0
         free = self.query_one(RowList).size.height - below - left - also
-        return home_layout.choose_open_stages(
-            progress, self._course.find_next_lesson(progress), free
-        )
+        return home_rows.choose_open_stages(progress, self._course.find_next_lesson(progress), free)
 
     @on(RowList.OptionSelected)
     def open_row(self, event: RowList.OptionSelected) -> None:
