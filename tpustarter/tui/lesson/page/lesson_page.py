@@ -16,12 +16,12 @@ from textual.widgets import Collapsible, TextArea
 
 from tpustarter.setup.environment.needed_setups import NeededSetup
 from tpustarter.tui.app.messages import ProgressSaved
-from tpustarter.tui.kit.follow_output import OutputFollower
 from tpustarter.tui.kit.row_list import get_app
 from tpustarter.tui.lesson.block.block import BlockResized, BlockView
 from tpustarter.tui.lesson.opened_lesson import OpenedLesson
 from tpustarter.tui.lesson.page import page_scrolling
 from tpustarter.tui.lesson.page.folded_parts import FoldedPart
+from tpustarter.tui.lesson.page.follow_output import OutputFollower
 from tpustarter.tui.lesson.page.lesson_end import LessonEndView, SetupLookedFor
 from tpustarter.tui.lesson.page.lesson_widgets import KeyHint, make_widgets
 from tpustarter.tui.lesson.page.question import QuestionView
