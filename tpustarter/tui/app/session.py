@@ -247,7 +247,7 @@ class AppSession(AppInternals, inherit_bindings=False):
 
         Keys that arrive together are all handled before the first one's notification is shown.
         """
-        self.remove_toasts(event.notification.message)
+        self.remove_toasts(event.notification.message, refresh=False)
 
     def show_machine(self, label: MachineLabelText, *, on_tpu: bool, lacks_tpu: bool) -> None:
         """Show the machine in the heading, once facts about it are available."""

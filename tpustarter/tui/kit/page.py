@@ -210,7 +210,7 @@ class Page(WholeScreen):
     def on_worker_state_changed(self, event: Worker.StateChanged) -> None:
         """Show a worker's error, and stop holding back keys for that worker."""
         if not self.can_stop:
-            self.tutor.withdraw(self.STILL_RUNS)
+            self.tutor.remove_toasts(self.STILL_RUNS)
         if error := find_worker_error(event):
             self.show_error(error)
             self.take_keys()

@@ -311,7 +311,7 @@ class LessonRunScreen(Page):
     def _block_ended(self, run: RunToBlock) -> None:
         """Show the result of a block, which may be above the requested one."""
         self._follow_process()
-        self.tutor.withdraw(_waits_for(run))
+        self.tutor.remove_toasts(_waits_for(run))
         self._page.mark_soon()
         self._page.update_end_panel()
         if run.is_over:
