@@ -82,10 +82,10 @@ class TpuDraft:
         """The typed zones, each once."""
         return list(dict.fromkeys(self.zones.replace(",", " ").split()))
 
-    def find_api(self, zone: str = "") -> ApiChoice | None:
+    def find_api(self) -> ApiChoice | None:
         """Return the API that makes this TPU, or None if the type or the choice is wrong."""
         try:
-            return self._choose_api(zone)
+            return self._choose_api()
         except Problem:
             return None
 
