@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 from textual import work
 from textual.content import Content
@@ -30,12 +31,11 @@ _KEY_WIDTH = len("n, Enter") + 2
 """The width of the key column."""
 
 
+@dataclass
 class SetupLookedFor(Message):
     """Sent when the set-up that the lesson needs has been looked for again."""
 
-    def __init__(self, *, is_needed: bool) -> None:
-        super().__init__()
-        self.is_needed = is_needed
+    is_needed: bool
 
 
 class LessonEndView(Static):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 from textual import events
 from textual.content import Content
@@ -20,12 +21,12 @@ from tpustarter.tui.kit.text_layout import (
 )
 
 
+@dataclass
 class AnswerPicked(Message):
     """Sent when the user has clicked an answer."""
 
-    def __init__(self, view: QuestionView, number: int) -> None:
-        super().__init__()
-        self.view, self.number = view, number
+    view: QuestionView
+    number: int
 
 
 class QuestionView(Static):
