@@ -35,10 +35,8 @@ from tpustarter.tui.kit.text_layout import HangingText, LaidOutLines, status_wor
 from tpustarter.tui.tpus import job_work, tpu_work
 from tpustarter.tui.tpus.job_work import FirstFailure, JobDone, JobOpened, JobSubject, ScreenEvent
 from tpustarter.tui.tpus.tpu_work import StoppedError
-from tpustarter.tui.tpus.worker_output import WorkersScreen, WorkerStatus
+from tpustarter.tui.tpus.worker_output import PAINT_S, WorkersScreen, WorkerStatus
 
-PAINT_S = 0.2
-"""Seconds between two updates of the output."""
 ANY_RESULT = "out/**"
 
 

@@ -35,10 +35,8 @@ from tpustarter.tui.kit.text_layout import (
 )
 from tpustarter.tui.tpus import tpu_work
 from tpustarter.tui.tpus.tpu_work import StoppedError
-from tpustarter.tui.tpus.worker_output import WorkerBoard, WorkersScreen, WorkerStatus
+from tpustarter.tui.tpus.worker_output import PAINT_S, WorkerBoard, WorkersScreen, WorkerStatus
 
-PAINT_S = 0.2
-"""Seconds between two updates of the output."""
 CONNECTING = "Connecting, which usually takes 5 to 20 s."
 
 

@@ -22,6 +22,8 @@ from tpustarter.tui.kit.text_layout import HangingText, LaidOutLines, StackedTex
 
 Ended = TypeVar("Ended")
 
+PAINT_S = 0.2
+"""Seconds between two updates of the output."""
 KEPT_LINES = 500
 KEPT_CHARACTERS = 1000
 """Maximum number of characters of one line; the log file has the rest."""
