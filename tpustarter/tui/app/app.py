@@ -61,7 +61,6 @@ class TpustarterApp(AppSession, inherit_bindings=False):
             "setup",
             "explain",
             "tpus",
-            "slices",
             "watch",
         )
     )
