@@ -10,11 +10,11 @@ import threading
 import time
 from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timezone
+from datetime import datetime
 
 from tpustarter.cloud.api import gcloud_commands, project_and_zone
 from tpustarter.cloud.api.api_client import ApiClient, OfferingClient, ProjectClient
-from tpustarter.cloud.api.clock import Clock
+from tpustarter.cloud.api.clock import Clock, WallClock
 from tpustarter.cloud.api.cloud_client import CloudClient
 from tpustarter.cloud.api.project_and_zone import Project
 from tpustarter.cloud.api.resources import QueuedResource, TpuNode, list_unreachable
@@ -54,19 +54,19 @@ class StoppableClock:
     """A clock whose waits end when an event is set."""
 
     def __init__(self, clock: Clock | None, stopped: threading.Event) -> None:
-        self._clock = clock
+        self._clock = clock or WallClock(stopped.wait)
         self._stopped = stopped
 
     def now(self) -> datetime:
         """Return the current time in UTC."""
-        return self._clock.now() if self._clock else datetime.now(timezone.utc)
+        return self._clock.now()
 
     def sleep(self, seconds: float) -> None:
         """Return after this number of seconds; raises StoppedError once the wait is stopped."""
-        if self._clock and not self._stopped.is_set():
+        if not self._stopped.is_set():
             self._clock.sleep(seconds)
             time.sleep(0)  # another thread may want to stop it
-        if self._stopped.is_set() or (self._clock is None and self._stopped.wait(seconds)):
+        if self._stopped.is_set():
             raise StoppedError
 
 
