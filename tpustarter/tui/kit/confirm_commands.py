@@ -7,6 +7,7 @@ from typing import ClassVar
 
 from textual.binding import Binding, BindingType
 from textual.content import Content
+from textual.widgets import Static
 
 from tpustarter.setup.environment.steps import SetupStep
 from tpustarter.setup.machine import root_commands
@@ -55,7 +56,7 @@ class ConfirmCommands(ConfirmDialog):
             others: The number of steps that do not need root. If it is 0, the answer "without root"
                 is not offered.
         """
-        super().__init__(title, StackedText(_lay_out(opening, steps, pasted)))
+        super().__init__(title, Static(StackedText(_lay_out(opening, steps, pasted))))
         self._others = others
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:

@@ -16,7 +16,7 @@ from textual.widgets import Input, Static
 from tpustarter.tui.kit.form_page import TextField
 from tpustarter.tui.kit.heading import Heading
 from tpustarter.tui.kit.key_line import KeyBar
-from tpustarter.tui.kit.page import RELEASE, Answer, ScrollingDialog
+from tpustarter.tui.kit.page import RELEASE, Answer, Dialog
 from tpustarter.tui.kit.text_layout import style_sentence
 
 
@@ -28,7 +28,7 @@ class NameInput(TextField):
     ]
 
 
-class InputDialog(ScrollingDialog[Answer]):
+class InputDialog(Dialog[Answer]):
     """A dialog with an input field. Its result is None after Escape."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -39,13 +39,13 @@ class InputDialog(ScrollingDialog[Answer]):
     ]
 
     def __init__(self, title: str, shown: VisualType, question: Content, value: str = "") -> None:
-        super().__init__()
-        self._title, self._shown, self._question, self._value = title, shown, question, value
+        super().__init__(title, Static(shown))
+        self._question, self._value = question, value
 
     def compose(self) -> Iterable[Widget]:
         yield Heading(self._title)
         with VerticalScroll(id="sheet", can_focus=False):
-            yield Static(self._shown)
+            yield self._content
         yield Static(self._question, id="headline")
         with Horizontal(classes="typed"):
             yield Static(Content("> "), classes="mark")

@@ -13,7 +13,6 @@ from textual.containers import VerticalScroll
 from textual.content import Content
 from textual.events import Click, Key, Paste
 from textual.screen import ModalScreen
-from textual.visual import VisualType
 from textual.widget import Widget
 from textual.widgets import Static
 from textual.worker import Worker
@@ -263,15 +262,30 @@ class PanelPage(Page):
         return super().check_action(action, parameters)
 
 
-class DialogFrame(VerticalScroll):
-    """A titled frame in front of a screen, which stays visible around it."""
+class Dialog(ModalScreen[Answer], Generic[Answer]):
+    """A dialog in a titled frame in front of a screen, which stays visible around it."""
 
     def __init__(self, title: str, content: Widget) -> None:
-        super().__init__(content, id="sheet")
-        self.border_title = Content(title)
+        super().__init__()
+        self._title, self._content = title, content
+
+    def compose(self) -> Iterable[Widget]:
+        frame = VerticalScroll(self._content, id="sheet")
+        frame.border_title = Content(self._title)
+        yield frame
+        yield KeyBar(markup=False)
+
+    def action_scroll(self, pages: int) -> None:
+        self.query_one("#sheet").scroll_relative(y=pages * 5, animate=False)
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Allow `scroll` if the content does not fit."""
+        if action == "scroll":
+            return self.query_one("#sheet").max_scroll_y > 0
+        return super().check_action(action, parameters)
 
 
-class Sheet(ModalScreen[None]):
+class Sheet(Dialog[None]):
     """A dialog that shows one widget; Esc, Enter or q closes it."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -280,15 +294,6 @@ class Sheet(ModalScreen[None]):
         Binding("t", "release", "end process", tooltip="a lesson's, or that of checks"),
         Binding("t,ctrl+t", "app.release", show=False),
     ]
-
-    def __init__(self, title: str, content: Widget) -> None:
-        super().__init__()
-        self._title = title
-        self._content = content
-
-    def compose(self) -> Iterable[Widget]:
-        yield DialogFrame(self._title, self._content)
-        yield KeyBar(markup=False)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Allow `page_down` if the text does not fit, and `release` for a TPU or GPU."""
@@ -337,29 +342,8 @@ class HelpSheet(Sheet):
         super().__init__("Help", LessonText(f"{said}\n", is_read=True))
 
 
-class ScrollingDialog(ModalScreen[Answer], Generic[Answer]):
-    """A dialog whose text scrolls if it does not fit."""
-
-    def action_scroll(self, pages: int) -> None:
-        self.query_one("#sheet").scroll_relative(y=pages * 5, animate=False)
-
-    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Allow `scroll` if the text does not fit."""
-        if action == "scroll":
-            return self.query_one("#sheet").max_scroll_y > 0
-        return super().check_action(action, parameters)
-
-
-class ConfirmDialog(ScrollingDialog[bool]):
-    """A dialog that shows a text, and whose result is the answer to it."""
-
-    def __init__(self, title: str, shown: VisualType) -> None:
-        super().__init__()
-        self._title, self._shown = title, shown
-
-    def compose(self) -> Iterable[Widget]:
-        yield DialogFrame(self._title, Static(self._shown))
-        yield KeyBar(markup=False)
+class ConfirmDialog(Dialog[bool]):
+    """A dialog whose result is the answer to a question."""
 
     def action_answer(self, yes: bool | None) -> None:  # noqa: FBT001  an action's argument
         self.dismiss(yes)
@@ -375,7 +359,7 @@ class ConfirmWindow(ConfirmDialog):
     ]
 
     def __init__(self, title: str, text: str) -> None:
-        super().__init__(title, style_lines(text))
+        super().__init__(title, Static(style_lines(text)))
 
 
 class ConfirmEndProcess(ConfirmWindow, inherit_bindings=False):

@@ -8,6 +8,7 @@ from typing import ClassVar
 
 from textual.binding import Binding, BindingType
 from textual.content import Content
+from textual.widgets import Static
 
 from tpustarter.slices.starting.launch_request import HostCommand
 from tpustarter.text import phrases
@@ -45,7 +46,7 @@ class StartQuestion(ConfirmDialog, inherit_bindings=False):
             commands: The commands to start.
             same: The words of the equivalent tpustarter command.
         """
-        super().__init__(title, StackedText(_lay_out(does, commands, same)))
+        super().__init__(title, Static(StackedText(_lay_out(does, commands, same))))
 
 
 def _lay_out(
