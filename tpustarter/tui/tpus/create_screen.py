@@ -22,10 +22,7 @@ from tpustarter.tui.app.messages import LOAD, FactsLoaded
 from tpustarter.tui.kit.confirm_name import ConfirmName
 from tpustarter.tui.kit.form_page import FormPage
 from tpustarter.tui.kit.text_layout import StackedText, style_sentence
-from tpustarter.tui.tpus import grant_verdicts as tpu_grant
-from tpustarter.tui.tpus import offers as tpu_offers
-from tpustarter.tui.tpus import request_text as tpu_sheet
-from tpustarter.tui.tpus import tpu_work
+from tpustarter.tui.tpus import grant_verdicts, offers, request_text, tpu_work
 from tpustarter.tui.tpus.follow_screen import FollowScreen
 from tpustarter.tui.tpus.form_fields import ChosenField
 from tpustarter.tui.tpus.form_view import FormView
@@ -187,11 +184,11 @@ scripts and several slices.
 
     @work(thread=True, exit_on_error=False, group=f"{LOAD}-offers")
     def _ask_google(self, project: str, zone: str) -> None:
-        if known := tpu_offers.read_stored_offers(project, zone):
+        if known := offers.read_stored_offers(project, zone):
             self.post_message(FactsLoaded(known))
         try:
             client, clock = tpu_work.make_client(self.tutor, project, self._left)
-            self.post_message(FactsLoaded(tpu_offers.fetch_offers(client, clock, zone)))
+            self.post_message(FactsLoaded(offers.fetch_offers(client, clock, zone)))
         except StoppedError:
             pass
         except Problem as problem:
@@ -220,10 +217,10 @@ scripts and several slices.
             self._ask(zone)
         self._form.show_offers("zones", self._offered.get(""), self.tutor.now)
         self._form.show_offers("type", self._offered.get(zone) if zone else None, self.tutor.now)
-        self._form.show_outcome("command", tpu_sheet.lay_out_commands(draft, self._project))
-        self._form.show_outcome("asked", tpu_sheet.lay_out_slice(draft))
+        self._form.show_outcome("command", request_text.lay_out_commands(draft, self._project))
+        self._form.show_outcome("asked", request_text.lay_out_slice(draft))
         has_room = self.has_class("-airy")
-        self._form.show_outcome("then", tpu_sheet.lay_out_states(draft) if has_room else ())
+        self._form.show_outcome("then", request_text.lay_out_states(draft) if has_room else ())
         self.query_one("#headline", Static).update(style_sentence(self._headline(draft)))
 
     def _keep(self, draft: TpuDraft) -> None:
@@ -254,7 +251,9 @@ scripts and several slices.
             return "Nothing can be sent, because the TRC grant cannot be read. Enter says more."
         if self.can_stop:
             return "Asking Google how much of the TRC grant is in use, usually 1 to 5 s."
-        judged = tpu_grant.judge_requests(draft.requests(), self._place.grant, None, self.tutor.now)
+        judged = grant_verdicts.judge_requests(
+            draft.requests(), self._place.grant, None, self.tutor.now
+        )
         if judged.is_outside:
             return f"{' '.join(judged.notes())} Enter asks whether you want to pay for it."
         if judged.is_covered:
@@ -301,7 +300,7 @@ scripts and several slices.
         try:
             client, clock = tpu_work.make_client(self.tutor, project.name, stopped)
             used = trc_grant.fetch_tpus_in_use(client, [one.zone for one in requests])
-            judged = tpu_grant.judge_requests(requests, grant, used, clock.now())
+            judged = grant_verdicts.judge_requests(requests, grant, used, clock.now())
             self.post_message(FactsLoaded(None if stopped.is_set() else judged))
         except StoppedError:
             self.post_message(FactsLoaded(None))
@@ -321,7 +320,7 @@ scripts and several slices.
         project = self._project
         if project is None:
             return
-        lines = StackedText(tpu_sheet.lay_out_request(judged, project))
+        lines = StackedText(request_text.lay_out_request(judged, project))
         title, to_do = "Ask for this TPU?", "ask Google for it"
         if judged.is_outside:
             title, to_do = "Outside the TRC grant: pay for this TPU?", "pay for it"

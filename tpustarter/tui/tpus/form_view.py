@@ -15,7 +15,7 @@ from tpustarter.machine import tpus
 from tpustarter.text import phrases
 from tpustarter.text.terminal import escape_text
 from tpustarter.tui.kit.text_layout import HangingText, LaidOutLines, StackedText, style_sentence
-from tpustarter.tui.tpus import offers as tpu_offers
+from tpustarter.tui.tpus import offers
 from tpustarter.tui.tpus.form_fields import ChosenField, TypedField, find_last_word
 from tpustarter.tui.tpus.offers import FetchedNames
 from tpustarter.tui.tpus.tpu_draft import FIELDS, LABELS, NOTES, OF_TIER, TpuDraft
@@ -137,10 +137,10 @@ class FormView(VerticalScroll, can_focus=False, inherit_bindings=False):
         """Set the suggestions of a field to Google's offers, and list them if it is focused."""
         line = self.find_field(field)
         typed = find_last_word(line.value)
-        parts = list(tpu_offers.describe_offers(known, typed, now)) if known else []
+        parts = list(offers.describe_offers(known, typed, now)) if known else []
         words = known.words if known else ()
         if field == "type" and not words:
-            parts.append(tpu_offers.describe_documented(typed))
+            parts.append(offers.describe_documented(typed))
             words = tpus.list_type_names()
         elif field == "zones" and not parts:
             parts.append(NO_ZONES)
