@@ -74,14 +74,11 @@ remembered until you undo it.
 
     def on_mount(self) -> None:
         missing = [one for one, now in self._chosen.items() if now is None]
-        self._go_to([*missing, *self._chosen][0])
+        self.set_focus(self._line([*missing, *self._chosen][0]))
         self._show()
 
     def _line(self, one: StepValue) -> ValueInput:
         return self.query_one(f"#value-{one.name}", ValueInput)
-
-    def _go_to(self, one: StepValue) -> None:
-        self.set_focus(self._line(one))
 
     def _wrong(self, one: StepValue) -> str:
         """Return why the entered text is invalid, or "" if it is valid or empty."""
@@ -122,9 +119,9 @@ remembered until you undo it.
             one for one in (*every[at:], *every[:at]) if self._wrong(one) or self._is_missing(one)
         ]
         if open_fields:
-            self._go_to(open_fields[0])
+            self.set_focus(self._line(open_fields[0]))
         elif at + 1 < len(every):
-            self._go_to(every[at + 1])
+            self.set_focus(self._line(every[at + 1]))
         else:
             told = {one.name: self._line(one).value for one in every if self._line(one).value}
             self.dismiss()
