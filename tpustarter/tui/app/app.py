@@ -29,9 +29,8 @@ if TYPE_CHECKING:
 
 
 def _commands() -> type[Provider]:
-    from tpustarter.tui.app.palette_commands import (
-        PaletteCommands,  # imported late, because the first paint does not need it
-    )
+    # The first paint does not need it.
+    from tpustarter.tui.app.palette_commands import PaletteCommands
 
     return PaletteCommands
 

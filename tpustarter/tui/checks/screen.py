@@ -197,7 +197,9 @@ class ChecksScreen(ListWithDetails):
         )
         rows = self.query_one(RowList)
         follows = self._highlight.is_following(rows.highlighted_id)
-        row = self._highlight.find_row(known, ids) if follows else None
+        row = known.running if follows else None
+        if follows and known.run and ids:
+            row = ids[0]
         width, has_names = self.size.width, self.has_class("-airy")
         rows.show([known.row(one, width, has_names=has_names) for one in ids], highlight=row)
         if follows:

@@ -295,11 +295,8 @@ def _stage_title(stage: PathPart, progress: PathProgress) -> Content:
 
 def _stage_note(known: Course, stage: PathPart) -> str:
     if stage.is_done:
-        count, left = (
-            len(stage.lessons),
-            sum(len(known.list_unsolved_in_lesson(one)) for one in stage.lessons),
-        )
-        said = f"{phrases.format_count(count, 'lesson')}, done"
+        left = sum(len(known.list_unsolved_in_lesson(one)) for one in stage.lessons)
+        said = f"{phrases.format_count(len(stage.lessons), 'lesson')}, done"
         return ", ".join(filter(None, (said, solved_exercises.format_unsolved_count(left))))
     if stage.is_begun:
         return stage.progress_text

@@ -258,10 +258,8 @@ you do in another place, such as your own computer.
             who = "" if len(left) == 1 else "all " if root == len(left) else f"{root} "
             as_whom = f", {who}as root" if root else ""
             already = any(step.state == "done" for step in steps)
-            said, undo = (
-                f"{' Finished steps are skipped.' * already} Nothing has run yet.",
-                " Later, `z` puts back what was changed.",
-            )
+            said = f"{' Finished steps are skipped.' * already} Nothing has run yet."
+            undo = " Later, `z` puts back what was changed."
             if self._list.ended:
                 said = undo = ""
             count = phrases.format_count(len(left), "step is", "steps are")

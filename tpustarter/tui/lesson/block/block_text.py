@@ -188,17 +188,12 @@ def _gone(*, was_stopped: bool, is_editing: bool) -> Content:
 
 
 def _not_run(result: BlockResult) -> BlockStatusText:
-    if result.reason != "interrupted":
-        return BlockStatusText(
-            "NOT RUN", status_word("notrun", "NOT RUN") + escape_text(f"  {result.detail}")
-        )
-    if result.seconds:
-        return BlockStatusText(
-            "STOPPED", status_word("notrun", "STOPPED") + f"  {result.seconds:.1f} s, by you"
-        )
-    return BlockStatusText(
-        "NOT RUN", status_word("notrun", "NOT RUN") + "  stopped by you before it began"
-    )
+    state, why = "NOT RUN", result.detail
+    if result.reason == "interrupted":
+        why = "stopped by you before it began"
+        if result.seconds:
+            state, why = "STOPPED", f"{result.seconds:.1f} s, by you"
+    return BlockStatusText(state, status_word("notrun", state) + escape_text(f"  {why}"))
 
 
 def _reason(result: BlockResult, *, is_task: bool = False) -> Iterator[LaidOutLines | Content]:

@@ -98,15 +98,10 @@ class QuestionView(Static):
         for number, answer in enumerate(self.quiz.answers, 1):
             yield number, HangingText(f"  {number}  ", style_sentence(answer.text))
             if number in self._chosen:
-                verdict = (
-                    status_word("pass", "right  ")
-                    if answer.is_right
-                    else status_word("warn", "no  ")
-                )
-                yield number, HangingText(verdict.pad_left(5), style_sentence(answer.why))
+                word = ("pass", "right  ") if answer.is_right else ("warn", "no  ")
+                verdict = status_word(*word).pad_left(5)
+                yield number, HangingText(verdict, style_sentence(answer.why))
         if self.was_left and not self.is_done:
             how = f"Press {self._numbers} to answer. Enter goes on without it."
-            yield (
-                0,
-                HangingText("", status_word("run", how)),
-            )  # nothing else shows that the key had an effect
+            # Nothing else shows that the key had an effect.
+            yield 0, HangingText("", status_word("run", how))
