@@ -18,7 +18,6 @@ from tpustarter.machine import host
 from tpustarter.setup.environment.setup_profiles import MACHINE
 from tpustarter.tui.kit.confirm_commands import ConfirmCommands
 from tpustarter.tui.kit.key_line import MAX_KEYS
-from tpustarter.tui.kit.page import DialogFrame
 from tpustarter.tui.kit.row_list import RowList
 from tpustarter.tui.setup.list_screen import ListedSetup
 from tpustarter.tui.setup.machine_screen import MachineSetupScreen
@@ -50,7 +49,7 @@ def flat(seen: str) -> str:
 
 def in_window(app: Any) -> str:
     """Return the text of the front window as one line; long paths break anywhere."""
-    x, y, width, height = app.screen.query_one(DialogFrame).region
+    x, y, width, height = app.screen.query_one("#sheet").region
     lines = on_screen(app).split("\n")[y : y + height]
     return "".join(line[x : x + width].strip(" │") for line in lines)
 

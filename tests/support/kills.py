@@ -28,7 +28,7 @@ from tests.support.tutor import write_checks, write_lessons
 from tpustarter.core import locations
 from tpustarter.learning.progress import course, drafts, lesson_progress
 from tpustarter.learning.progress.drafts import BlockDraft
-from tpustarter.tui.lesson.lesson_screen import OPENING
+from tpustarter.tui.lesson.screen import OPENING
 
 KINDS = ("edit", "run", "answer")
 TEXT = """# Round

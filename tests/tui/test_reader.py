@@ -176,7 +176,7 @@ def test_idle_limit_is_short_for_process_on_tpu(
     chips = 8 if generation else 0
     machine = lay_out(tmp_path / "root", generation, chips=chips, env=variables)
     live = LessonSessionOwner(lambda _: None)
-    live._session = LessonSession(make_lesson(tmp_path, "text", needs=needs), machine=machine)
+    live.session = LessonSession(make_lesson(tmp_path, "text", needs=needs), machine=machine)
 
     assert expected == live.idle_s
 

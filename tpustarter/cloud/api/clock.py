@@ -23,7 +23,7 @@ class Clock(Protocol):
 class WallClock:
     """The system clock; `wait` is what sleeps, and may end early."""
 
-    def __init__(self, wait: Callable[[float], None] = time.sleep) -> None:
+    def __init__(self, wait: Callable[[float], object] = time.sleep) -> None:
         self._wait = wait
 
     def now(self) -> datetime:

@@ -11,7 +11,6 @@ from textual.binding import Binding, BindingType
 from textual.command import CommandPalette
 
 from tpustarter.core.problem import ExitCode
-from tpustarter.machine.machine import Machine
 from tpustarter.tui.app.navigation import Navigation
 from tpustarter.tui.app.session import AppSession
 from tpustarter.tui.home.screen import HomeScreen
@@ -28,14 +27,10 @@ from tpustarter.tui.terminal.app_internals import AnyScreen
 if TYPE_CHECKING:
     from textual.command import Provider
 
-    from tpustarter.cloud.api.clock import Clock
-    from tpustarter.tui.app.session import Connect
-
 
 def _commands() -> type[Provider]:
-    from tpustarter.tui.app.palette_commands import (
-        PaletteCommands,  # imported late, because the first paint does not need it
-    )
+    # The first paint does not need it.
+    from tpustarter.tui.app.palette_commands import PaletteCommands
 
     return PaletteCommands
 
@@ -47,7 +42,7 @@ COPIED = (
 
 
 class TpustarterApp(AppSession, inherit_bindings=False):
-    """The app; machine and content are arguments, so that tests can replace them."""
+    """The app with all its screens."""
 
     CSS_PATH = [  # noqa: RUF012  as below; the later one of two equal selectors wins
         "../kit/kit.tcss",
@@ -65,7 +60,6 @@ class TpustarterApp(AppSession, inherit_bindings=False):
             "setup",
             "explain",
             "tpus",
-            "slices",
             "watch",
         )
     )
@@ -91,19 +85,7 @@ class TpustarterApp(AppSession, inherit_bindings=False):
         ),
     ]
 
-    def __init__(
-        self,
-        *,
-        machine: Machine | None = None,
-        lessons: Path | None = None,
-        checks: Path | None = None,
-        connect: Connect | None = None,
-        clock: Clock | None = None,
-    ) -> None:
-        super().__init__(
-            machine=machine, lessons=lessons, checks=checks, connect=connect, clock=clock
-        )
-        self.animation_level = "none"
+    def on_load(self) -> None:
         self.go = Navigation(self)
 
     def get_default_screen(self) -> AnyScreen:

@@ -30,8 +30,6 @@ IDLE_S = 60.0
 OPEN_S = 1800.0
 """Idle timeout, in seconds, of a process that does not block a device for others."""
 
-Tell = Callable[[DeviceHolder | None], object]
-
 
 class LessonSessionOwner:
     """The owner of the lesson's process, and of the record of who holds the device.
@@ -40,13 +38,14 @@ class LessonSessionOwner:
     changed.
     """
 
-    def __init__(self, notify: Tell) -> None:
+    def __init__(self, notify: Callable[[DeviceHolder | None], object]) -> None:
         self._notify = notify
-        self._session: LessonSession | None = None
+        self.session: LessonSession | None = None
         self._lesson: str | None = None
         self._check_holder: tuple[DeviceHolder, Callable[[], object]] | None = None
         """The process of the checks that hold the device, and a function that stops them."""
-        self._busy = False
+        self.is_running = False
+        """True if a block is running."""
         self._keep_running = True
         """False once the running block has been asked to stop."""
         self.lacks_tpu = False
@@ -54,31 +53,21 @@ class LessonSessionOwner:
         self._condition = threading.Condition()
 
     @property
-    def session(self) -> LessonSession | None:
-        """The lesson's session, or None."""
-        return self._session
-
-    @property
-    def is_running(self) -> bool:
-        """True if a block is running."""
-        return self._busy
-
-    @property
     def is_warm(self) -> bool:
         """True if a process has been started and is waiting for a block."""
-        session = self._session
+        session = self.session
         return session is not None and session.is_warm
 
     @property
     def idle_s(self) -> float:
         """The idle timeout of the lesson's process, in seconds."""
-        session = self._session
+        session = self.session
         return IDLE_S if session is not None and _may_own_accelerator(session) else OPEN_S
 
     @property
     def holder(self) -> DeviceHolder | None:
         """The process that uses the devices, or None."""
-        session, holder = self._session, None
+        session, holder = self.session, None
         if self._check_holder:
             holder, _ = self._check_holder
         elif session:
@@ -103,7 +92,7 @@ class LessonSessionOwner:
 
     def has_run(self, block: str) -> bool:
         """Return whether the current process has run a block, and has its variables."""
-        session = self._session
+        session = self.session
         return session is not None and session.has_run(block)
 
     def record_holder(self, holder: DeviceHolder, stop: Callable[[], object]) -> None:
@@ -134,24 +123,24 @@ class LessonSessionOwner:
         if self._lesson != lesson:
             self.release()
         with self._condition:
-            self._condition.wait_for(lambda: not self._busy)
-            self._busy, self._keep_running = True, True
+            self._condition.wait_for(lambda: not self.is_running)
+            self.is_running, self._keep_running = True, True
         try:
-            if self._session is None:
-                self._session, self._lesson = make(), lesson
+            if self.session is None:
+                self.session, self._lesson = make(), lesson
             if not self._keep_running:
                 from tpustarter.learning.run.block_results import BlockResult
 
                 yield BlockResult(block.id, "notrun", "interrupted")
                 return
-            for event in self._session.run(block, code, above=above):
-                if not (self._keep_running or self._session.is_stopping):
-                    self._session.stop()  # `stop` was called before the session existed
+            for event in self.session.run(block, code, above=above):
+                if not (self._keep_running or self.session.is_stopping):
+                    self.session.stop()  # `stop` was called before the session existed
                 self._notify(self.holder)
                 yield event
         finally:
             with self._condition:
-                self._busy = False
+                self.is_running = False
                 self._condition.notify_all()
             self._notify(self.holder)
 
@@ -161,16 +150,16 @@ class LessonSessionOwner:
         See `LessonSession.stop` for `names_stay`.
         """
         self._keep_running = False
-        session = self._session
-        if session and self._busy:
+        session = self.session
+        if session and self.is_running:
             session.stop(names_stay=names_stay)
 
     def release(self) -> None:
         """End the lesson's process and wait, for a bounded time, until it has ended."""
         self.stop()
         with self._condition:
-            self._condition.wait_for(lambda: not self._busy)
-            session, self._session, self._lesson = self._session, None, None
+            self._condition.wait_for(lambda: not self.is_running)
+            session, self.session, self._lesson = self.session, None, None
         if session:
             session.close()
             self._notify(self.holder)

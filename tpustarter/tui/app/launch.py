@@ -7,7 +7,6 @@ import gc
 import os
 import signal
 import threading
-from collections.abc import Callable
 
 from textual.driver import Driver
 
@@ -108,7 +107,9 @@ class TerminalApp(TpustarterApp):
             loop = asyncio.get_running_loop()
         except RuntimeError:  # the app does not control the terminal now
             os._exit(code)
-        _run_later(GIVE_UP_S, lambda: self._give_up(code))
+        timer = threading.Timer(GIVE_UP_S, lambda: self._give_up(code))
+        timer.daemon = True
+        timer.start()
         loop.call_soon_threadsafe(self._leave, code)
 
     def _leave(self, code: ExitCode) -> None:
@@ -138,9 +139,3 @@ class BrowserApp(TerminalApp):
         from tpustarter.tui.terminal.browser_driver import BrowserDriver
 
         return BrowserDriver
-
-
-def _run_later(seconds: float, callback: Callable[[], object]) -> None:
-    timer = threading.Timer(seconds, callback)
-    timer.daemon = True
-    timer.start()

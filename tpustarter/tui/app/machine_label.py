@@ -30,21 +30,12 @@ class MachineLabelText:
     def add_holder(self, holder: DeviceHolder) -> MachineLabelText:
         """Return this label with a process added, or only the process if it holds a TPU or GPU."""
         if holder.accelerator is None:
-            return (
-                replace(self, parts=(*self.parts, str(holder)))
-                if self.name
-                else make_machine_label(holder)
-            )
-        return make_machine_label(holder)
-
-
-def make_machine_label(holder: DeviceHolder) -> MachineLabelText:
-    """Return the label of a process that holds a device."""
-    if holder.accelerator is None:
-        return MachineLabelText(str(holder))
-    return MachineLabelText(
-        holder.accelerator,
-        holder.name,
-        (f"pid {holder.pid}",),
-        is_tpu=holder.accelerator == "TPU",
-    )
+            if self.name:
+                return replace(self, parts=(*self.parts, str(holder)))
+            return MachineLabelText(str(holder))
+        return MachineLabelText(
+            holder.accelerator,
+            holder.name,
+            (f"pid {holder.pid}",),
+            is_tpu=holder.accelerator == "TPU",
+        )

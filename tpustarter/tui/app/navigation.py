@@ -17,13 +17,12 @@ if TYPE_CHECKING:
 
 
 class Navigation:
-    """The implementation of `session.Routes`, which opens all screens."""
+    """The implementation of `session.Routes`, which describes its methods."""
 
     def __init__(self, app: AppSession) -> None:
         self._app = app
 
     def open_checks(self, request: CheckRequest | None = None, title: str = "") -> None:
-        """Open a screen that ends the lesson's process and runs checks."""
         from tpustarter.checking.machine_check import CheckRequest
         from tpustarter.tui.checks.screen import ChecksScreen
 
@@ -31,29 +30,21 @@ class Navigation:
         self._app.push_screen(ChecksScreen(request, title))
 
     def open_lessons(self) -> None:
-        """Open the list of lessons."""
         from tpustarter.tui.library.screen import LessonListScreen
 
         self._app.push_screen(LessonListScreen())
 
     def open_lesson(self, lesson: str, *, at: str = "") -> None:
-        """Open a lesson at its beginning, or scrolled to the line `at`."""
         from tpustarter.tui.lesson.screen import LessonRunScreen
 
         self._app.push_screen(LessonRunScreen(lesson, at=at))
 
     def open_exercise(self, exercise: str) -> None:
-        """Open an exercise."""
         from tpustarter.tui.exercise.screen import ExerciseScreen
 
         self._app.push_screen(ExerciseScreen(exercise))
 
     def back_to_lesson(self, lesson: str, *, at: str = "") -> bool:
-        """Go back to the lesson under the current screen, scrolled to the line `at` unless "".
-
-        Returns:
-            False if the lesson is not open.
-        """
         from tpustarter.tui.lesson.screen import LessonRunScreen
 
         readers = [
@@ -68,7 +59,6 @@ class Navigation:
         return bool(readers)
 
     def replace_with_lesson(self, lesson: str) -> None:
-        """Open a lesson in place of the open one, and close the screens in front of it."""
         from tpustarter.tui.lesson.screen import LessonRunScreen
 
         if any(isinstance(screen, LessonRunScreen) for screen in self._app.screen_stack):
@@ -77,28 +67,21 @@ class Navigation:
         self._app.replace_screen(LessonRunScreen(lesson))
 
     def open_exercises(self) -> None:
-        """Open the list of exercises."""
         from tpustarter.tui.exercise.list_screen import ExerciseListScreen
 
         self._app.push_screen(ExerciseListScreen())
 
     def replace_with_exercise(self, exercise: str) -> None:
-        """Replace the current screen with an exercise."""
         from tpustarter.tui.exercise.screen import ExerciseScreen
 
         self._app.replace_screen(ExerciseScreen(exercise))
 
     def open_setups(self) -> None:
-        """Open the list of set-ups for environments and this machine."""
         from tpustarter.tui.setup.list_screen import SetupListScreen
 
         self._app.push_screen(SetupListScreen())
 
     def open_setup(self, *profiles: str) -> None:
-        """Open a set-up's plan, or for several profiles the list with the first one highlighted.
-
-        Nothing is run. Without a profile, this opens the plan for JAX.
-        """
         from tpustarter.setup.environment.setup_profiles import MACHINE
         from tpustarter.tui.setup.environment_screen import EnvironmentSetupScreen
         from tpustarter.tui.setup.list_screen import SetupListScreen
@@ -113,7 +96,6 @@ class Navigation:
             )
 
     def open_rehearsal(self) -> None:
-        """Open the choice of programs and TPUs; the app keeps this screen and its choices."""
         from tpustarter.tui.rehearse.choice_screen import NAME, RehearsalChoiceScreen
 
         app: Any = self._app  # Textual's methods for installed screens are not typed
@@ -126,7 +108,6 @@ class Navigation:
             app.pop_screen()
 
     def open_explanation(self, failed: FailedRun, *, why_no_look: str = "") -> None:
-        """Open the explanation of a failure, without disturbing running work."""
         from tpustarter.tui.explain.screen import ExplanationScreen
 
         if not why_no_look and self._app.live.owns_accelerator:
@@ -134,43 +115,36 @@ class Navigation:
         self._app.push_screen(ExplanationScreen(failed, why_no_look=why_no_look))
 
     def open_explain(self) -> None:
-        """Open the screen for pasting an error or the path of a log."""
         from tpustarter.tui.explain.input_screen import ExplainInput
 
         self._app.push_screen(ExplainInput())
 
     def open_tpus(self) -> None:
-        """Open the list of a project's TPUs, which queries Google Cloud."""
         from tpustarter.tui.tpus.screen import TpuListScreen
 
         self._app.push_screen(TpuListScreen())
 
     def open_slice(self, options: StartOptions) -> None:
-        """Open a slice's screen, which shows the commands before it starts anything."""
         from tpustarter.tui.slices.screen import SliceScreen
 
         self._app.push_screen(SliceScreen(options))
 
     def open_slice_watch(self, options: StartOptions) -> None:
-        """Open the live view of a slice's hosts, which shows the commands first."""
         from tpustarter.tui.slices.watch_screen import SliceWatchScreen
 
         self._app.push_screen(SliceWatchScreen(options))
 
     def open_watch(self) -> None:
-        """Open the live view of the TPU."""
         from tpustarter.tui.watch.screen import WatchScreen
 
         self._app.push_screen(WatchScreen())
 
     def open_settings(self) -> None:
-        """Open the settings."""
         from tpustarter.tui.app.settings_screen import SettingsScreen
 
         self._app.push_screen(SettingsScreen())
 
     def open_search(self, text: str = "") -> None:
-        """Open the list of lessons with its search field, and search if there is a query."""
         from tpustarter.tui.library.screen import LessonListScreen
 
         if isinstance(self._app.screen, LessonListScreen):
@@ -179,13 +153,11 @@ class Navigation:
             self._app.push_screen(LessonListScreen(find=True, text=text))
 
     def open_palette(self) -> None:
-        """Open the command palette."""
         from tpustarter.tui.app.palette import Palette
 
         self._app.push_screen(Palette(id="--command-palette"))
 
     def open_help(self) -> None:
-        """Open the help of the focused editor, if it has one, or of the current screen."""
         if isinstance(screen := self._app.screen, Page):
             typed = screen.focused.HELP if screen.focused else None
             self._app.push_screen(HelpSheet(screen, typed or screen.HELP or ""))

@@ -73,7 +73,7 @@ class PaletteCommands(SystemCommandsProvider):
         text, more = query.strip(), 0
         if len(text) >= LEAST_TO_FIND:
             known = await asyncio.shield(self._titles)  # the next letter cancels only this search
-            fitting = [one for one in known if _rank(text, one[0], _id_in(one[1])) > 1]
+            fitting = [one for one in known if _rank(text, one[0], one[1].rpartition(" ")[2]) > 1]
             fitting = sorted(fitting, key=lambda one: -_rank(text, one[0], ""))
             for number, (name, help_text, run) in enumerate(fitting[:MOST_TITLES], 1):
                 yield Hit(0.5 - number / 100, matcher.highlight(name), run, help=help_text)
@@ -102,11 +102,6 @@ def _titled(tutor: AppSession) -> tuple[tuple[str, str, Callable[[], None]], ...
         for name, title in titles.items()
     ]
     return tuple((title, f"tpustarter learn {rest}", run) for title, rest, run in found)
-
-
-def _id_in(command: str) -> str:
-    """Return the id at the end of a command, to search it as well as the title."""
-    return command.rpartition(" ")[2]
 
 
 def _rank(query: str, title: str, help_text: str) -> int:
@@ -166,18 +161,10 @@ def _anywhere(app: AppSession) -> Iterator[tuple[str, str, Callable[[], object]]
         yield title, f"tpustarter check --level {level}", partial(go.open_checks, request)
     which = f"tpustarter learn {WHICH}"
     yield "Which library to use", which, partial(go.open_lesson, WHICH)
-    for profile in PROFILES.values():
-        yield (
-            f"Set up {profile.title}",
-            f"tpustarter setup {profile.name}",
-            partial(go.open_setup, profile.name),
-        )
-    for profile in MACHINE.values():
-        yield (
-            f"Set up this machine: {profile.title}",
-            f"tpustarter setup {profile.name}",
-            partial(go.open_setup, profile.name),
-        )
+    for profile in (*PROFILES.values(), *MACHINE.values()):
+        what = "Set up this machine: " if profile.name in MACHINE else "Set up "
+        command = f"tpustarter setup {profile.name}"
+        yield f"{what}{profile.title}", command, partial(go.open_setup, profile.name)
 
 
 def _colours(app: AppSession, page: Page) -> Iterator[SystemCommand]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable
+from datetime import datetime, timezone
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
@@ -78,7 +79,10 @@ class Routes(Protocol):
         """Open the list of set-ups for environments and this machine."""
 
     def open_setup(self, *profiles: str) -> None:
-        """Open a set-up's plan, or for several profiles the list with the first one highlighted."""
+        """Open a set-up's plan, or for several profiles the list with the first one highlighted.
+
+        Nothing is run. Without a profile, this opens the plan for JAX.
+        """
 
     def open_rehearsal(self) -> None:
         """Open the choice of programs and TPUs; the app keeps this screen and its choices."""
@@ -130,7 +134,10 @@ def find_worker_error(event: Worker.StateChanged) -> BaseException | None:
 
 
 class AppSession(AppInternals, inherit_bindings=False):
-    """The app state shared by all screens."""
+    """The app state shared by all screens.
+
+    The machine and the content are arguments, so that tests can replace them.
+    """
 
     heading_label: reactive[MachineLabelText] = reactive(MachineLabelText())
     """The right part of each screen's heading: the machine or the holder of its device."""
@@ -148,6 +155,7 @@ class AppSession(AppInternals, inherit_bindings=False):
         clock: Clock | None = None,
     ) -> None:
         super().__init__(ansi_color=True)
+        self.animation_level = "none"
         self.machine = machine or Machine()
         self.connect = connect
         """The function that creates a Google Cloud project's client; None for Google's client."""
@@ -175,6 +183,11 @@ class AppSession(AppInternals, inherit_bindings=False):
         for known in theme.CHOICES.values():
             self.register_theme(known)
         self.choose(settings.read_settings())
+
+    @property
+    def now(self) -> datetime:
+        """The current time on the clock for TPUs."""
+        return self.clock.now() if self.clock else datetime.now(timezone.utc)
 
     def choose(self, choices: settings.Settings) -> None:
         """Apply the user's settings."""
@@ -234,7 +247,7 @@ class AppSession(AppInternals, inherit_bindings=False):
 
         Keys that arrive together are all handled before the first one's notification is shown.
         """
-        self.remove_toasts(event.notification.message)
+        self.remove_toasts(event.notification.message, refresh=False)
 
     def show_machine(self, label: MachineLabelText, *, on_tpu: bool, lacks_tpu: bool) -> None:
         """Show the machine in the heading, once facts about it are available."""

@@ -22,6 +22,7 @@ from tpustarter.tui.app.settings import Settings
 from tpustarter.tui.app.theme import COLOURS
 from tpustarter.tui.home import machine_facts
 from tpustarter.tui.home.machine_facts import MachineFacts
+from tpustarter.tui.kit.form_page import TextField
 from tpustarter.tui.kit.page import Page
 from tpustarter.tui.kit.row_list import Row, RowList
 from tpustarter.tui.kit.text_layout import (
@@ -70,7 +71,7 @@ class SettingList(RowList):
     ]
 
 
-class PythonPathInput(Input):
+class PythonPathInput(TextField):
     """The input field for a Python's path."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -101,7 +102,6 @@ Enter chooses the marked line, and a star marks what is chosen. Each choice is k
         path = PythonPathInput(
             placeholder="the path of a Python, or of its environment", id="search"
         )
-        path.cursor_blink = False
         path.border_title = "Another Python"
         path.display = False
         panels = [

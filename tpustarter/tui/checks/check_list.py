@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 from textual.content import Content
 
@@ -125,10 +125,6 @@ class CheckHighlight:
     def is_following(self, chosen: str | None) -> bool:
         """Return whether the highlight follows the run, because the user has not moved it."""
         return chosen in (None, self._highlighted)
-
-    def find_row(self, known: CheckList, ids: Sequence[str]) -> str | None:
-        """Return the row to highlight: the running check, or the first row after the run."""
-        return ids[0] if known.run and ids else known.running
 
     def record_row(self, chosen: str | None) -> None:
         """Record the row that the program has highlighted."""

@@ -91,7 +91,6 @@ class ChecksScreen(ListWithDetails):
         """The check shown on the whole screen, whose row may have been folded since."""
 
     def on_mount(self) -> None:
-        super().on_mount()
         self._start(self._request)
 
     def _start(self, request: CheckRequest) -> None:
@@ -198,7 +197,9 @@ class ChecksScreen(ListWithDetails):
         )
         rows = self.query_one(RowList)
         follows = self._highlight.is_following(rows.highlighted_id)
-        row = self._highlight.find_row(known, ids) if follows else None
+        row = known.running if follows else None
+        if follows and known.run and ids:
+            row = ids[0]
         width, has_names = self.size.width, self.has_class("-airy")
         rows.show([known.row(one, width, has_names=has_names) for one in ids], highlight=row)
         if follows:
@@ -281,7 +282,7 @@ class ChecksScreen(ListWithDetails):
         chosen, folds = rows.highlighted_id or "", self._list.find_folds()
         follows = self._highlight.is_following(rows.highlighted_id)
         self._list.lists_all = not self._list.lists_all
-        self._place_details()
+        self.place_details()
         self._show()
         if highlighted := check_rows.find_counterpart(chosen, folds):
             rows.highlighted = rows.get_option_index(highlighted)
@@ -289,8 +290,7 @@ class ChecksScreen(ListWithDetails):
             self._highlight.record_row(rows.highlighted_id)
         self.refresh_bindings()
 
-    def action_fold(self) -> None:
-        self.action_list_all()
+    action_fold = action_list_all
 
     def action_log(self) -> None:
         self._log_of = None if self._log_of == self._chosen else self._chosen
@@ -353,13 +353,12 @@ class ChecksScreen(ListWithDetails):
         if self._selfcheck:
             self._selfcheck.stop()
 
-    def _place_details(self) -> None:
+    def place_details(self) -> None:
         least = LISTED_BESIDE if self._list.lists_all else self.BESIDE
         self.set_class(self.size.width >= least, "-beside")
 
     def on_resize(self) -> None:
         super().on_resize()
-        self._place_details()
         if self._list.checks:
             self._show()
 

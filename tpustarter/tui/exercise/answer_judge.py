@@ -22,7 +22,7 @@ from tpustarter.tui.exercise.list_screen import ExerciseListScreen
 from tpustarter.tui.kit.page import Page
 from tpustarter.tui.kit.safe_text import OutputTail
 from tpustarter.tui.kit.screen_runner import ScreenRunner
-from tpustarter.tui.lesson.lesson_screen import LessonScreen
+from tpustarter.tui.lesson.screen import LessonRunScreen
 
 OTHER_ENDS = (
     "Only one process runs at a time, so the one of the lesson has ended. There, a runs its blocks "
@@ -145,7 +145,7 @@ def read_solved_exercise_text(
     """
     path, lessons = tutor.find_path(read_paths(tutor.lessons)), content.read_lessons(tutor.lessons)
     end, back = lesson_summary.read_exercise_summary(exercise, path, lessons), below.CALLED
-    if isinstance(below, LessonScreen):  # not necessarily this exercise's lesson
+    if isinstance(below, LessonRunScreen):  # not necessarily this exercise's lesson
         lesson = next(one for one in lessons if one.id == below.lesson)
         mark = lesson_progress.format_lesson_mark(
             lesson, lesson_progress.read_progress().lessons.get(lesson.id)

@@ -157,10 +157,6 @@ class ExerciseView(Horizontal):
             top = page.scroll_offset.y + line - page.size.height // 2
             page.scroll_to(y=max(top, 0), animate=False, immediate=True)
 
-    def read_on(self) -> None:
-        """Scroll to the next lines."""
-        self.query_one("#page").scroll_page_down(animate=False)
-
     def release_keys(self) -> None:
         """Move the focus out of the editor, so that keys act as commands again."""
         self.screen.set_focus(self.query_one("#page"))

@@ -95,7 +95,6 @@ those that are solved, then all of them.
         self.is_ready = False
 
     def on_mount(self) -> None:
-        super().on_mount()
         self.show_text("Reading the exercises ...")
 
     def on_screen_resume(self) -> None:

@@ -377,7 +377,7 @@ The lines below `# Judged below` are written again each time, so changing them h
             self.tutor.go.replace_with_lesson(self._way.lesson)
 
     def action_page_down(self) -> None:
-        self._view.read_on()
+        self.query_one("#page").scroll_page_down(animate=False)
 
     @property
     def late(self) -> Collection[str]:

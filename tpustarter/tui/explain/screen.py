@@ -13,6 +13,7 @@ from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import Static
 
+from tpustarter.checking.plan import interpreters
 from tpustarter.core.problem import Problem
 from tpustarter.text.invocation import format_commands
 from tpustarter.text.terminal import break_command, cut_text, escape_text
@@ -25,7 +26,7 @@ from tpustarter.tui.kit.text_layout import HangingText, LaidOutLines, StackedTex
 if TYPE_CHECKING:
     from tpustarter.explain.explanation import Explanation
     from tpustarter.explain.explanation_text import ExplanationPart
-    from tpustarter.explain.program_mistakes import FoundMistake as MistakeFound
+    from tpustarter.explain.program_mistakes import FoundMistake
 
 LABEL = 8
 """The width of the label before a text, in columns."""
@@ -160,7 +161,6 @@ Nothing is sent anywhere. Only the host checks look at this machine, and they on
         self.query_one("#written", Static).update(text)
 
     def on_resize(self) -> None:
-        super().on_resize()
         self._show_written()
 
     def on_events_arrived(self, message: EventsArrived) -> None:
@@ -179,17 +179,13 @@ Nothing is sent anywhere. Only the host checks look at this machine, and they on
     def _pieces(self, found: Explanation) -> Iterator[LaidOutLines | Content]:
         from tpustarter.explain import explanation_text
 
+        parts: Iterable[ExplanationPart] = ()
         if found.is_explained:
-            for number, part in enumerate(explanation_text.explanation_parts(found)):
-                yield _piece(self._adapt_part(part), is_title=not number)
+            parts = explanation_text.explanation_parts(found)
         elif mistake := self._mistake(found):
             parts = explanation_text.describe_mistake(mistake, found.library)
-            for number, part in enumerate(parts):
-                yield _piece(self._adapt_part(part), is_title=not number)
         elif found.library and self._failed.kind in (PROGRAM, *OWN_TITLES):
             parts = explanation_text.describe_library_error(found.last_error, found.library)
-            for number, part in enumerate(parts):
-                yield _piece(self._adapt_part(part), is_title=not number)
         elif self._failed.advice:
             yield from self._list_findings()
         else:
@@ -203,11 +199,11 @@ Nothing is sent anywhere. Only the host checks look at this machine, and they on
                     _piece(part)
                     for part in explanation_text.describe_next_commands(found.framework)
                 )
+        for number, part in enumerate(parts):
+            yield _piece(self._adapt_part(part), is_title=not number)
         if self._failed.file:
             yield Content("")
-            home = f"{self.tutor.machine.env.get('HOME', '').rstrip('/')}/"
-            path = str(self._failed.file)
-            shown = f"~/{path[len(home) :]}" if path.startswith(home) and home != "/" else path
+            shown = interpreters.format_path(self._failed.file, self.tutor.machine.env)
             yield HangingText(_label("log"), escape_text(shown))
 
     def _adapt_part(self, part: ExplanationPart) -> ExplanationPart:
@@ -221,7 +217,7 @@ Nothing is sent anywhere. Only the host checks look at this machine, and they on
         is_block_line = part.line is not None and self._failed.kind in (BLOCK, ANSWER)
         return replace(part, label=OUTPUT) if is_block_line else part
 
-    def _mistake(self, found: Explanation) -> MistakeFound | None:
+    def _mistake(self, found: Explanation) -> FoundMistake | None:
         """Return the mistake in the user's own program, or None, as for a check or a step."""
         return found.mistake if self._failed.kind in (BLOCK, ANSWER, PROGRAM, *OWN_TITLES) else None
 
@@ -297,8 +293,6 @@ Nothing is sent anywhere. Only the host checks look at this machine, and they on
 
 def _tested_python(env: Mapping[str, str]) -> str:
     """Return the command of the Python under test, or "" if there is none."""
-    from tpustarter.checking.plan import interpreters
-
     try:
         chosen, _ = interpreters.choose_interpreter(None, env, Path.cwd())
     except Problem:

@@ -119,11 +119,10 @@ class Course:
 
 def read_course(folder: Path | None) -> Course:
     """Read a folder's lessons, the progress, the last check and the TPU ledger."""
+    # The first paint does not need these.
     from tpustarter.cloud.billing import ledger
     from tpustarter.core import content
-    from tpustarter.learning.content.paths import (
-        read_paths,  # late imports, because the first paint does not need them
-    )
+    from tpustarter.learning.content.paths import read_paths
     from tpustarter.learning.progress import drafts, lesson_progress
 
     known = Course({}, [], frozenset())

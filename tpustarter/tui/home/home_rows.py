@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import replace
 from datetime import datetime
+from itertools import product
 from typing import TYPE_CHECKING
 
 from textual.content import Content
+from textual.geometry import Size
 
 from tpustarter.core.json_values import entries_of_type, is_object
 from tpustarter.learning.progress import solved_exercises
@@ -49,6 +51,12 @@ MOST_NAMED = 3
 """Maximum number of checks with the same status that are named; more are only counted."""
 MOST_LEFT = 2
 """Maximum number of half-done lessons that are named."""
+LINES_ABOVE_STAGES = 6
+"""Number of lines above the stages, for the next step and the progress."""
+ACTIVITIES_HEIGHT = 35
+"""Minimum screen height, in lines, for showing other activities."""
+FEWEST_IN_STAGE = 2
+"""Minimum number of lessons shown of the stage with the next lesson."""
 
 
 def title_row(text: str) -> Row:
@@ -164,6 +172,48 @@ def make_brief_activity_rows() -> Iterator[Row]:
     yield Row(None, HangingText("", style_sentence(said)))
 
 
+def choose_open_stages(progress: PathProgress, following: str | None, free: int) -> set[int]:
+    """Return the stage with the next lesson, and the following stages that fit.
+
+    Args:
+        progress: The progress on the path.
+        following: The next lesson.
+        free: Number of lines of the list that other rows do not need.
+    """
+    stages = progress.stages
+    current = next((n for n, stage in enumerate(stages) if following in stage.lessons), None)
+    if current is None:
+        return set()
+    free -= LINES_ABOVE_STAGES + len(stages) + len(stages[current].lessons)
+    opened = {current}
+    for number, stage in enumerate(stages[current + 1 :], current + 1):
+        free -= len(stage.lessons)
+        if free < 0:
+            break
+        opened.add(number)
+    return opened
+
+
+def add_activities(
+    above: list[Row], path: Callable[[int | None], list[Row]], size: Size, *, is_whole: bool
+) -> list[Row]:
+    """Return the rows with other activities below the path, or above it if they do not fit.
+
+    Args:
+        above: The rows above the path.
+        path: Returns the path's rows; its argument limits the lessons of the current stage.
+        size: The list's size.
+        is_whole: Whether an open stage shows all of its lessons.
+    """
+    most = [None] if is_whole else [None, *range(MOST_IN_STAGE - 1, FEWEST_IN_STAGE - 1, -1)]
+    brief = [*make_brief_activity_rows()]
+    for also, count in product(([*make_activity_rows()], [Row(None, ""), *brief]), most):
+        rows = [*above, *path(count), *also]
+        if sum(len(row.line().lines(size.width - 2)) for row in rows) <= size.height:
+            return rows
+    return [*above, *brief, Row(None, ""), *path(most[-1])]
+
+
 def needs_setup(facts: MachineFacts | None, lesson: Lesson | None) -> bool:
     """Return whether the next lesson needs a framework that is not installed."""
     needs = str(lesson.header.get("needs") or "") if lesson else ""
@@ -245,11 +295,8 @@ def _stage_title(stage: PathPart, progress: PathProgress) -> Content:
 
 def _stage_note(known: Course, stage: PathPart) -> str:
     if stage.is_done:
-        count, left = (
-            len(stage.lessons),
-            sum(len(known.list_unsolved_in_lesson(one)) for one in stage.lessons),
-        )
-        said = f"{phrases.format_count(count, 'lesson')}, done"
+        left = sum(len(known.list_unsolved_in_lesson(one)) for one in stage.lessons)
+        said = f"{phrases.format_count(len(stage.lessons), 'lesson')}, done"
         return ", ".join(filter(None, (said, solved_exercises.format_unsolved_count(left))))
     if stage.is_begun:
         return stage.progress_text

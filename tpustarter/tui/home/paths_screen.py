@@ -17,7 +17,7 @@ from tpustarter.learning.content.paths import list_lessons_on_path
 from tpustarter.setup.environment import needed_setups
 from tpustarter.text import phrases
 from tpustarter.text.terminal import escape_text
-from tpustarter.tui.kit.page import Page
+from tpustarter.tui.kit.page import PanelPage
 from tpustarter.tui.kit.row_list import DelayedRowList, Row, RowList, SidePanel
 from tpustarter.tui.kit.text_layout import (
     HangingText,
@@ -59,7 +59,7 @@ class PathList(DelayedRowList):
     ]
 
 
-class PathsScreen(Page):
+class PathsScreen(PanelPage):
     """The choice of a learning path, with a suggestion for this machine and its reason."""
 
     HELP = """
@@ -232,9 +232,6 @@ when you change.
         if number <= len(self._paths):
             self._take(self._paths[number - 1].id)
 
-    def action_read_on(self) -> None:
-        self.query_one(SidePanel).read_on()
-
     def action_suggested(self) -> None:
         """Follow the path that suits this machine; the home screen waits until it is known."""
         is_known = self._facts and self._course
@@ -248,8 +245,6 @@ when you change.
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Let Esc take the suggested path on the first start, and go back later."""
-        if action == "read_on":
-            return self.query_one(SidePanel).max_scroll_y > 0
         if action in ("suggested", "back"):
             return self._is_first == (action == "suggested")
         return super().check_action(action, parameters)

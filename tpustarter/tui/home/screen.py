@@ -17,10 +17,10 @@ from textual.widgets import Static
 from tpustarter.core import locations
 from tpustarter.text.terminal import escape_text
 from tpustarter.tui.app.messages import LOAD, FactsLoaded
-from tpustarter.tui.home import course_facts, home_layout, home_rows
+from tpustarter.tui.home import course_facts, home_rows
 from tpustarter.tui.home.course_facts import Course
 from tpustarter.tui.kit.heading import Heading
-from tpustarter.tui.kit.page import Page
+from tpustarter.tui.kit.page import PanelPage
 from tpustarter.tui.kit.row_list import DelayedRowList, Row, RowList, SidePanel
 from tpustarter.tui.kit.text_layout import HangingText, StackedText
 
@@ -39,7 +39,7 @@ SETTLE_S = 0.05
 """Seconds from a resize event to the update, so that dragging a window does not repaint often."""
 
 
-class HomeScreen(Page):
+class HomeScreen(PanelPage):
     """The home screen."""
 
     CALLED = "the first screen"
@@ -120,7 +120,7 @@ the mark as the arrow keys do.
         self._show()
         self.set_focus(self.query_one(RowList))
         if self._is_first_start():
-            self._ask()
+            self.action_paths()
 
     def on_screen_resume(self) -> None:
         """Read the facts again, because a lesson may have been done."""
@@ -248,10 +248,10 @@ the mark as the arrow keys do.
         def path(most: int | None) -> list[Row]:
             return [*home_rows.path_rows(course, progress, opened, most)]
 
-        if not self._is_beside or self.size.height < home_layout.HIGH:
+        if not self._is_beside or self.size.height < home_rows.ACTIVITIES_HEIGHT:
             return [*above, *path(None)]
         size = self.query_one(RowList).scrollable_content_region.size
-        return home_layout.add_activities(above, path, size, is_whole=self._unfolded is not None)
+        return home_rows.add_activities(above, path, size, is_whole=self._unfolded is not None)
 
     def _progress(self) -> PathProgress | None:
         course = self._course
@@ -267,9 +267,7 @@ the mark as the arrow keys do.
         left = len(list(home_rows.make_unfinished_rows(self._course, progress)))
         also = home_rows.ALSO_LINES if self._is_beside else 0
         free = self.query_one(RowList).size.height - below - left - also
-        return home_layout.choose_open_stages(
-            progress, self._course.find_next_lesson(progress), free
-        )
+        return home_rows.choose_open_stages(progress, self._course.find_next_lesson(progress), free)
 
     @on(RowList.OptionSelected)
     def open_row(self, event: RowList.OptionSelected) -> None:
@@ -282,8 +280,8 @@ the mark as the arrow keys do.
         elif name == home_rows.MORE and progress:
             self._unfolded = self._open_stages(progress)
             self._show()
-        elif name == home_rows.EXERCISE:
-            if name := self._next_exercise():
+        elif name == home_rows.EXERCISE and self._course and progress:
+            if name := self._course.find_next_exercise(progress):
                 self.tutor.go.open_exercise(name)
         elif name.startswith(home_rows.ALSO_ID):
             action = name.removeprefix(home_rows.ALSO_ID)
@@ -316,10 +314,6 @@ the mark as the arrow keys do.
     def action_exercises(self) -> None:
         self.tutor.go.open_exercises()
 
-    def _next_exercise(self) -> str | None:
-        course, progress = self._course, self._progress()
-        return course.find_next_exercise(progress) if course and progress else None
-
     def action_check(self) -> None:
         self.tutor.go.open_checks()
 
@@ -338,16 +332,10 @@ the mark as the arrow keys do.
     def action_watch(self) -> None:
         self.tutor.go.open_watch()
 
-    def action_read_on(self) -> None:
-        self.query_one(SidePanel).read_on()
-
     def action_settings(self) -> None:
         self.tutor.go.open_settings()
 
     def action_paths(self) -> None:
-        self._ask()
-
-    def _ask(self) -> None:
         from tpustarter.tui.home.paths_screen import PathsScreen  # late, for a fast first paint
 
         self._chooser = PathsScreen(self._follow, is_first=self._is_first_start())
@@ -376,8 +364,6 @@ the mark as the arrow keys do.
         """Disallow `back`, because this is the first screen, and `paths` if there is only one."""
         if action == "back":
             return False
-        if action == "read_on":
-            return self.query_one(SidePanel).max_scroll_y > 0
         if action == "next_lesson":
             return self._next_lesson() is not None
         if action == "paths":

@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import ClassVar
 
 from textual.binding import Binding, BindingType
 from textual.content import Content
-from textual.screen import ModalScreen
-from textual.widget import Widget
 from textual.widgets import Static
 
 from tpustarter.setup.environment.steps import SetupStep
 from tpustarter.setup.machine import root_commands
 from tpustarter.text.terminal import escape_text
-from tpustarter.tui.kit.key_line import KeyBar
-from tpustarter.tui.kit.page import RELEASE, DialogFrame
+from tpustarter.tui.kit.page import RELEASE, ConfirmDialog
 from tpustarter.tui.kit.text_layout import HangingText, LaidOutLines, StackedText, style_sentence
 
 
-class ConfirmCommands(ModalScreen[bool]):
+class ConfirmCommands(ConfirmDialog):
     """A dialog that asks which commands to run.
 
     Its result is True for all commands, False for those that do not need root, and None for none.
@@ -59,32 +56,22 @@ class ConfirmCommands(ModalScreen[bool]):
             others: The number of steps that do not need root. If it is 0, the answer "without root"
                 is not offered.
         """
-        super().__init__()
-        self._title, self._opening, self._steps = title, opening, steps
-        self._pasted, self._others = pasted, others
-
-    def compose(self) -> Iterable[Widget]:
-        yield DialogFrame(self._title, Static(StackedText(self._lines())))
-        yield KeyBar(markup=False)
-
-    def _lines(self) -> Iterator[LaidOutLines | Content]:
-        yield HangingText("", style_sentence(self._opening))
-        for step in self._steps:
-            yield Content("")
-            root = " (as root)" if root_commands.NEED in step.needs else ""
-            yield HangingText("", Content.styled(escape_text(step.title), "bold") + root)
-            yield HangingText("  $ ", escape_text(self._pasted(step.command)))
-
-    def action_answer(self, yes: bool | None) -> None:  # noqa: FBT001  an action's argument
-        self.dismiss(yes)
-
-    def action_scroll(self, pages: int) -> None:
-        self.query_one("#sheet").scroll_relative(y=pages * 5, animate=False)
+        super().__init__(title, Static(StackedText(_lay_out(opening, steps, pasted))))
+        self._others = others
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Allow `scroll` if the text does not fit, and "without root" if `others` is not 0."""
-        if action == "scroll":
-            return self.query_one("#sheet").max_scroll_y > 0
+        """Allow "without root" if `others` is not 0."""
         if action == "answer" and parameters == (False,):
             return self._others > 0
         return super().check_action(action, parameters)
+
+
+def _lay_out(
+    opening: str, steps: Sequence[SetupStep], pasted: Callable[[Sequence[str]], str]
+) -> Iterator[LaidOutLines | Content]:
+    yield HangingText("", style_sentence(opening))
+    for step in steps:
+        yield Content("")
+        root = " (as root)" if root_commands.NEED in step.needs else ""
+        yield HangingText("", Content.styled(escape_text(step.title), "bold") + root)
+        yield HangingText("  $ ", escape_text(pasted(step.command)))

@@ -3,24 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import ClassVar, Generic, TypeVar
+from typing import ClassVar
 
 from textual import on
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, VerticalScroll
 from textual.content import Content
-from textual.screen import ModalScreen
 from textual.visual import VisualType
 from textual.widget import Widget
 from textual.widgets import Input, Static
 
+from tpustarter.tui.kit.form_page import TextField
 from tpustarter.tui.kit.heading import Heading
 from tpustarter.tui.kit.key_line import KeyBar
-from tpustarter.tui.kit.page import RELEASE
+from tpustarter.tui.kit.page import RELEASE, Answer, Dialog
 from tpustarter.tui.kit.text_layout import style_sentence
 
 
-class NameInput(Input):
+class NameInput(TextField):
     """The input field for the name."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -28,10 +28,7 @@ class NameInput(Input):
     ]
 
 
-Answer = TypeVar("Answer")
-
-
-class InputDialog(ModalScreen[Answer], Generic[Answer]):
+class InputDialog(Dialog[Answer]):
     """A dialog with an input field. Its result is None after Escape."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -42,19 +39,17 @@ class InputDialog(ModalScreen[Answer], Generic[Answer]):
     ]
 
     def __init__(self, title: str, shown: VisualType, question: Content, value: str = "") -> None:
-        super().__init__()
-        self._title, self._shown, self._question, self._value = title, shown, question, value
+        super().__init__(title, Static(shown))
+        self._question, self._value = question, value
 
     def compose(self) -> Iterable[Widget]:
         yield Heading(self._title)
         with VerticalScroll(id="sheet", can_focus=False):
-            yield Static(self._shown)
+            yield self._content
         yield Static(self._question, id="headline")
         with Horizontal(classes="typed"):
             yield Static(Content("> "), classes="mark")
-            line = NameInput(self._value, id="name-typed")
-            line.cursor_blink = False
-            yield line
+            yield NameInput(self._value, id="name-typed")
         yield KeyBar(markup=False)
 
     def on_mount(self) -> None:
@@ -62,15 +57,6 @@ class InputDialog(ModalScreen[Answer], Generic[Answer]):
 
     def action_answer(self) -> None:
         self.dismiss(None)
-
-    def action_scroll(self, pages: int) -> None:
-        self.query_one("#sheet").scroll_relative(y=pages * 5, animate=False)
-
-    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Allow `scroll` if the text does not fit."""
-        if action == "scroll":
-            return self.query_one("#sheet").max_scroll_y > 0
-        return super().check_action(action, parameters)
 
 
 class ConfirmName(InputDialog[bool]):

@@ -139,23 +139,19 @@ fails, **F2** says why. **Ctrl+C** asks whether to quit where it has nothing to 
         is_gap = event.key in ("enter", "tab") and self.selected_text == "..."
         is_kept = event.key == "enter" or (event.key == "tab" and self.selected_text)
         if is_gap or (is_kept and self._is_untouched):
-            event.stop()
-            event.prevent_default()  # otherwise Textual handles the key as well
             self.notify(FILL_GAP if is_gap else CHANGE_LINE, markup=False, timeout=3)
         elif event.key == "shift+tab" or (event.key == "tab" and "\n" in self.selected_text):
-            event.stop()
-            event.prevent_default()
             self._indent(deeper=event.key == "tab")
         elif event.key == "enter" and self.is_done:
-            event.stop()
-            event.prevent_default()
             await self.run_action("screen.leave_done")
         elif event.key == "enter":
-            event.stop()
-            event.prevent_default()
             start, end = sorted(self.selection)
             before = self.document.get_line(start[0])[: start[1]]
             self.replace(f"\n{_indent_below(before)}", start, end, maintain_selection_offset=False)
+        else:
+            return
+        event.stop()
+        event.prevent_default()  # otherwise Textual handles the key as well
 
     def action_delete_left(self) -> None:
         """Delete the selection, one level of indentation, or one character to the left."""

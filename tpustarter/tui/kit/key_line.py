@@ -143,14 +143,12 @@ def list_active_keys(
     # The screen's keys come first, then its late ones, Esc and Tab, and finally the app's keys.
     late = getattr(screen, "late", ())
 
-    def place(active: ActiveBinding) -> tuple[int, bool]:
-        return _key_rank(active.binding.key, active.node), active.binding.action in late
+    def place(active: ActiveBinding) -> tuple[bool, bool, bool]:
+        binding = active.binding
+        is_escape = binding.key in ("escape", "tab")
+        return isinstance(active.node, App), is_escape, binding.action in late
 
     return sorted(by_action.values(), key=place)
-
-
-def _key_rank(key: str, node: object) -> int:
-    return 2 if isinstance(node, App) else 1 if key in ("escape", "tab") else 0
 
 
 _CHARACTERS = {"question_mark": "?", "slash": "/", "colon": ":", "comma": ",", "space": " "}

@@ -84,5 +84,9 @@ class ListWithDetails(Page):
     def on_resize(self) -> None:
         """Position the details; on a low screen they are shown only after Enter."""
         super().on_resize()
-        self.set_class(self.size.width >= self.BESIDE, "-beside")
+        self.place_details()
         self.set_class(self.size.height < LOW, "-low")
+
+    def place_details(self) -> None:
+        """Show the details next to the list if the screen is wide enough, otherwise below it."""
+        self.set_class(self.size.width >= self.BESIDE, "-beside")

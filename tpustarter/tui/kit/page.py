@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable
 from time import monotonic
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Generic, TypeVar
 
 from textual import on, work
 from textual.binding import Binding, BindingType
@@ -24,7 +24,7 @@ from tpustarter.tui.app.messages import PageLaidOut
 from tpustarter.tui.app.session import AppSession, find_session, find_worker_error
 from tpustarter.tui.kit.heading import Heading
 from tpustarter.tui.kit.key_line import KeyBar, list_active_keys
-from tpustarter.tui.kit.row_list import RowList, get_app
+from tpustarter.tui.kit.row_list import RowList, SidePanel, get_app
 from tpustarter.tui.kit.safe_text import clean_text
 from tpustarter.tui.kit.screen_runner import ScreenRunner
 from tpustarter.tui.kit.text_layout import FRAMED, style_lines, style_sentence
@@ -60,6 +60,7 @@ It is for screens where the same key does not explain a failure of their own.
 
 AIRY = 34
 """Minimum screen height, in lines, for margins and padding."""
+Answer = TypeVar("Answer")
 
 
 class Page(WholeScreen):
@@ -208,7 +209,7 @@ class Page(WholeScreen):
     def on_worker_state_changed(self, event: Worker.StateChanged) -> None:
         """Show a worker's error, and stop holding back keys for that worker."""
         if not self.can_stop:
-            self.tutor.withdraw(self.STILL_RUNS)
+            self.tutor.remove_toasts(self.STILL_RUNS)
         if error := find_worker_error(event):
             self.show_error(error)
             self.take_keys()
@@ -248,15 +249,43 @@ class Page(WholeScreen):
         )
 
 
-class DialogFrame(VerticalScroll):
-    """A titled frame in front of a screen, which stays visible around it."""
+class PanelPage(Page):
+    """A page with a `SidePanel`, which Space scrolls."""
+
+    def action_read_on(self) -> None:
+        self.query_one(SidePanel).read_on()
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Allow `read_on` if the panel's text does not fit."""
+        if action == "read_on":
+            return self.query_one(SidePanel).max_scroll_y > 0
+        return super().check_action(action, parameters)
+
+
+class Dialog(ModalScreen[Answer], Generic[Answer]):
+    """A dialog in a titled frame in front of a screen, which stays visible around it."""
 
     def __init__(self, title: str, content: Widget) -> None:
-        super().__init__(content, id="sheet")
-        self.border_title = Content(title)
+        super().__init__()
+        self._title, self._content = title, content
+
+    def compose(self) -> Iterable[Widget]:
+        frame = VerticalScroll(self._content, id="sheet")
+        frame.border_title = Content(self._title)
+        yield frame
+        yield KeyBar(markup=False)
+
+    def action_scroll(self, pages: int) -> None:
+        self.query_one("#sheet").scroll_relative(y=pages * 5, animate=False)
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Allow `scroll` if the content does not fit."""
+        if action == "scroll":
+            return self.query_one("#sheet").max_scroll_y > 0
+        return super().check_action(action, parameters)
 
 
-class Sheet(ModalScreen[None]):
+class Sheet(Dialog[None]):
     """A dialog that shows one widget; Esc, Enter or q closes it."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -265,15 +294,6 @@ class Sheet(ModalScreen[None]):
         Binding("t", "release", "end process", tooltip="a lesson's, or that of checks"),
         Binding("t,ctrl+t", "app.release", show=False),
     ]
-
-    def __init__(self, title: str, content: Widget) -> None:
-        super().__init__()
-        self._title = title
-        self._content = content
-
-    def compose(self) -> Iterable[Widget]:
-        yield DialogFrame(self._title, self._content)
-        yield KeyBar(markup=False)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Allow `page_down` if the text does not fit, and `release` for a TPU or GPU."""
@@ -322,7 +342,14 @@ class HelpSheet(Sheet):
         super().__init__("Help", LessonText(f"{said}\n", is_read=True))
 
 
-class ConfirmWindow(ModalScreen[bool]):
+class ConfirmDialog(Dialog[bool]):
+    """A dialog whose result is the answer to a question."""
+
+    def action_answer(self, yes: bool | None) -> None:  # noqa: FBT001  an action's argument
+        self.dismiss(yes)
+
+
+class ConfirmWindow(ConfirmDialog):
     """A dialog that asks before something is changed. Its result is True or False."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -332,16 +359,7 @@ class ConfirmWindow(ModalScreen[bool]):
     ]
 
     def __init__(self, title: str, text: str) -> None:
-        super().__init__()
-        self._title = title
-        self._text = text
-
-    def compose(self) -> Iterable[Widget]:
-        yield DialogFrame(self._title, Static(style_lines(self._text)))
-        yield KeyBar(markup=False)
-
-    def action_answer(self, yes: bool) -> None:  # noqa: FBT001  an action's argument
-        self.dismiss(yes)
+        super().__init__(title, Static(style_lines(text)))
 
 
 class ConfirmEndProcess(ConfirmWindow, inherit_bindings=False):

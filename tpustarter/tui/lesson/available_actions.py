@@ -39,7 +39,7 @@ def choose_enter_action(page: LessonPage) -> EnterAction:
     if view is None or view.state.is_passable or not page.is_in_sight(view):
         if not page.is_at_end:
             return EnterAction.READ_ON
-        if page.needs_setup and not page.is_done:
+        if page.needed_setup and not page.is_done:
             return EnterAction.SET_UP
         if page.has_open and not page.is_done:
             return EnterAction.NEXT_OPEN
@@ -59,7 +59,7 @@ def format_position(page: LessonPage) -> str:
     if view is None or not page.is_in_sight(view):
         return page.position_text
     if choose_enter_action(page) is EnterAction.READ_ON and not view.state.is_passable:
-        return f"{view.name_on_page} goes on below"
+        return f"{view.block.name} goes on below"
     return view.state_outside(page.region) or page.position_text
 
 
@@ -133,7 +133,7 @@ class AvailableActions:
             "redo": lambda: (
                 bool(page.marked_block and page.marked_block.code.can_restore) and not running
             ),
-            "check": lambda: bool(opened and opened.checks) and not running,
+            "check": lambda: bool(opened and opened.lesson.checks) and not running,
             "next": lambda: self._can_go_on and not self._is_left_open and not self._leads_on,
             "next_too": lambda: self._can_go_on and self._leads_on,
             "next_now": lambda: self._can_go_on and self._is_left_open,
@@ -157,8 +157,8 @@ class AvailableActions:
             return self.enter is EnterAction.SET_UP
 
         return {
-            "setup": lambda: is_possible and explains and not page.needs_setup,
-            "setup_first": lambda: is_possible and page.needs_setup and not sets_up(),
+            "setup": lambda: is_possible and explains and not page.needed_setup,
+            "setup_first": lambda: is_possible and page.needed_setup is not None and not sets_up(),
             "setup_too": lambda: is_possible and sets_up(),
         }
 

@@ -75,11 +75,6 @@ class OpenedLesson:
     """The sentences on packages without which they were skipped, if the framework is here."""
 
     @property
-    def checks(self) -> list[str]:
-        """The ids of the lesson's checks."""
-        return self.lesson.checks
-
-    @property
     def setups(self) -> list[str]:
         """The set-up profiles whose steps the lesson explains."""
         return list(as_object(self.lesson.header.get("setups")))

@@ -20,7 +20,7 @@ from tpustarter.tui.app.messages import LOAD, FactsLoaded
 from tpustarter.tui.app.session import find_session
 from tpustarter.tui.home import course_facts
 from tpustarter.tui.kit.markdown_text import LessonText
-from tpustarter.tui.kit.page import NoticeSheet, Page, Sheet
+from tpustarter.tui.kit.page import NoticeSheet, PanelPage, Sheet
 from tpustarter.tui.kit.row_list import Row, RowList, SidePanel
 from tpustarter.tui.kit.safe_text import plain_source
 from tpustarter.tui.kit.text_layout import HangingText, StackedText, group_heading, style_sentence
@@ -62,7 +62,7 @@ WIDE = 80
 """Minimum screen width, in columns, for padding words and ids to the longest of their kind."""
 
 
-class ReferencesScreen(Page):
+class ReferencesScreen(PanelPage):
     """The list of a lesson's references."""
 
     HELP = """
@@ -91,7 +91,6 @@ This is what the lesson refers to, and Enter follows the marked line.
         self._read()
 
     def on_resize(self) -> None:
-        super().on_resize()
         self.set_class(self.size.width >= BESIDE, "-beside")
         self.query_one(RowList).show(self._rows())
 
@@ -129,14 +128,6 @@ This is what the lesson refers to, and Enter follows the marked line.
         text = style_sentence(" ".join(reference.text.split()))
         whole = [Content(escape_text(name)), Content("")] if reference.kind == "On the web" else []
         return StackedText([*whole, text])  # the border title and the row truncate a long address
-
-    def action_read_on(self) -> None:
-        self.query_one(SidePanel).read_on()
-
-    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        if action == "read_on":
-            return self.query_one(SidePanel).max_scroll_y > 0
-        return super().check_action(action, parameters)
 
     def _rows(self) -> Iterator[Row]:
         kind, widths = "", dict[str, int]()

@@ -3,29 +3,45 @@
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Iterable
+from functools import partial
 from typing import ClassVar
 
+from textual import work
 from textual.binding import ActiveBinding, BindingType
+from textual.containers import Horizontal
+from textual.content import Content
+from textual.widget import Widget
+from textual.widgets import Static
 
 from tpustarter.checking.machine_check import CheckRequest
+from tpustarter.core.content import Lesson
 from tpustarter.core.problem import Problem
+from tpustarter.learning.progress import bookmarks, lesson_progress
 from tpustarter.text.terminal import escape_text
-from tpustarter.tui.app.messages import EventsArrived
+from tpustarter.tui.app.messages import LOAD, EventsArrived, FactsLoaded
 from tpustarter.tui.explain import failed_run
 from tpustarter.tui.kit.heading import Heading
+from tpustarter.tui.kit.page import NoticeSheet, Page
+from tpustarter.tui.kit.safe_text import clean_text
 from tpustarter.tui.lesson import available_actions, lesson_keys
 from tpustarter.tui.lesson.available_actions import AvailableActions, EnterAction
 from tpustarter.tui.lesson.block.block import BlockView
 from tpustarter.tui.lesson.block.draft_saver import DraftSaver
 from tpustarter.tui.lesson.block.run_blocks import BlockRunner
 from tpustarter.tui.lesson.block.run_to_block import RunToBlock, find_last_block_to_run
-from tpustarter.tui.lesson.lesson_screen import LessonScreen
+from tpustarter.tui.lesson.opened_lesson import OpenedLesson, read_lesson
+from tpustarter.tui.lesson.page.bookmark import Bookmark
+from tpustarter.tui.lesson.page.lesson_page import LessonPage
+from tpustarter.tui.lesson.page.outline import BESIDE, LessonMargin
 from tpustarter.tui.lesson.page.question import AnswerPicked, QuestionView
 from tpustarter.tui.lesson.references_screen import ReferencesScreen
 
+OPENING = "Opening the lesson ..."
 
-class LessonRunScreen(LessonScreen):
-    """A lesson's screen with the keys that run, edit and reset its blocks."""
+
+class LessonRunScreen(Page):
+    """The screen for reading a lesson and running its blocks, which restores the reader's place."""
 
     HELP = lesson_keys.HELP
     BINDINGS: ClassVar[list[BindingType]] = lesson_keys.BINDINGS
@@ -35,7 +51,18 @@ class LessonRunScreen(LessonScreen):
     )
 
     def __init__(self, lesson: str, *, at: str = "") -> None:
-        super().__init__(lesson, at=at)
+        """Open the lesson with the given id, at a line of its text if `at` is given."""
+        super().__init__(escape_text(lesson))
+        self.lesson = lesson
+        self.is_ready = False
+        self._at = at
+        self._page = LessonPage(id="page")
+        """Created before the screen is composed, because the key line needs it earlier."""
+        self._bookmark = Bookmark(self._page, self._keep_place)
+        self._margin = LessonMargin()
+        self._curtain = Static(OPENING, id="opening-lesson")
+        """A cover for the page until it is laid out and scrolled to the reader's place."""
+        self._opened: OpenedLesson | None = None
         self._player = BlockRunner(self, self._block_ended)
         self._typed = DraftSaver(self, lesson)
         self._offered_for: tuple[object, ...] = ()
@@ -48,8 +75,88 @@ class LessonRunScreen(LessonScreen):
     def first_line(self) -> Heading:
         return Heading(self._heading, wraps=True)
 
+    def body(self) -> Iterable[Widget]:
+        with Horizontal(id="reading"):
+            yield self._page
+            yield self._margin
+            yield self._curtain
+
     def on_mount(self) -> None:
+        """Read the lesson in the background, because a long one takes a second."""
         self.watch(self.tutor, "heading_label", self._follow_process, init=False)
+        self.rename(escape_text(self.tutor.titles.get(self.lesson, self.lesson)))
+        self.set_focus(self._page)
+        self._read()
+
+    @work(thread=True, exclusive=True, exit_on_error=False, group=LOAD)
+    def _read(self) -> None:
+        try:
+            self.post_message(FactsLoaded(read_lesson(self.tutor, self.lesson)))
+        except Problem as problem:
+            self.post_message(FactsLoaded(problem))
+
+    async def on_facts_loaded(self, message: FactsLoaded[OpenedLesson | Problem]) -> None:
+        if isinstance(message.facts, Problem):
+            await self._curtain.remove()
+            await self._page.mount(Static(Content(clean_text(str(message.facts)))))
+            self.take_keys()
+            return
+        opened_lesson = self._opened = message.facts
+        minutes = escape_text(str(opened_lesson.lesson.header.get("minutes", "?")))
+        self.rename(f"{escape_text(opened_lesson.lesson.title)}  {minutes} min")
+        await self._page.show(opened_lesson, "tpu" if self.tutor.on_tpu else "cpu")
+        self._margin.show(self._page, opened_lesson.refers)
+        if opened_lesson.lost:
+            self.tutor.push_screen(NoticeSheet("What you had typed", opened_lesson.lost))
+        self._page.call_after_refresh(self._go_to_place, opened_lesson.left_at)
+
+    async def _go_to_place(self, left_at: str | None) -> None:
+        await self._bookmark.open(None if self._at else left_at)
+        self._page.go_to(self._at)
+        self._page.call_after_refresh(self._bookmark.call_when_there, self._begin)
+
+    def go_to(self, line: str) -> None:
+        """Scroll to a line of the lesson after the next refresh."""
+        self._page.stop_following()
+        self.set_focus(self._page)
+        self._page.call_after_refresh(self._page.go_to, line)
+
+    def _begin(self) -> None:
+        self._curtain.display = False
+        self._bookmark.follow(peeks=bool(self._at))
+        self.take_keys()
+        self.show_status(self._page.position_text)
+
+    def _keep_place(self, place: str | None) -> None:
+        keep = partial(bookmarks.save_bookmark, self.lesson, place)
+        if self.tutor.is_running:
+            self.tutor.run_worker(keep, thread=True, exit_on_error=False, group="remember")
+        else:
+            keep()
+
+    def _note_read(self) -> None:
+        """Record a lesson without blocks as done once its end has been seen."""
+        is_whole = self._page.end_was_seen and not self._page.has_open
+        if self._opened and not self._opened.has_blocks and is_whole:
+            self._remember_read(self._opened.lesson.id)
+
+    @work(thread=True, exit_on_error=False, group="remember")
+    def _remember_read(self, lesson: str) -> None:
+        lesson_progress.record_lesson_done(lesson)
+
+    @work(thread=True, exit_on_error=False, group="remember")
+    def _remember_left(self, lesson: Lesson) -> None:
+        lesson_progress.record_lesson_left(lesson)
+
+    @work(thread=True, exit_on_error=False, group="remember")
+    def _remember_answer(self, quiz: str, answer: str, *, is_right: bool) -> None:
+        if self._opened:
+            lesson = self._opened.lesson
+            lesson_progress.record_quiz_answer(lesson, quiz, is_right=is_right, answer=answer)
+        self._page.update_end_panel()
+
+    def on_resize(self) -> None:
+        self.set_class(self.size.width >= BESIDE, "-beside")
 
     def on_block_marked(self) -> None:
         self._offer()
@@ -105,7 +212,8 @@ class LessonRunScreen(LessonScreen):
     def _show_question(self, view: QuestionView | None) -> None:
         if view:
             view.show_how_to_answer()
-            self._page.show_question(view)
+            self.set_focus(self._page)
+            self._page.bring_into_sight(view)
             self._offer()
 
     action_jump_too = action_jump  # for when Enter does the same and is shown instead
@@ -203,7 +311,7 @@ class LessonRunScreen(LessonScreen):
     def _block_ended(self, run: RunToBlock) -> None:
         """Show the result of a block, which may be above the requested one."""
         self._follow_process()
-        self.tutor.withdraw(_waits_for(run))
+        self.tutor.remove_toasts(_waits_for(run))
         self._page.mark_soon()
         self._page.update_end_panel()
         if run.is_over:
@@ -265,6 +373,7 @@ class LessonRunScreen(LessonScreen):
         self.stop_work()
         if self.tutor.is_running:
             self.tutor.release_lesson()
+        self._bookmark.remember()
 
     async def action_edit(self) -> None:
         view = self._chosen() or self._page.nearest_block
@@ -294,7 +403,7 @@ class LessonRunScreen(LessonScreen):
 
     def action_check(self) -> None:
         if self._opened:
-            ids = tuple(self._opened.checks)
+            ids = tuple(self._opened.lesson.checks)
             request = CheckRequest(ids=ids, devices=self.tutor.choices.devices)
             self.tutor.go.open_checks(request, "Checks of this lesson")
 
@@ -350,7 +459,7 @@ class LessonRunScreen(LessonScreen):
     def action_fold(self) -> None:
         if fold := self._page.fold_to_open:
             self._page.stop_following()
-            fold.toggle()
+            fold.collapsed = not fold.collapsed
 
     def action_setup(self) -> None:
         if self._opened:

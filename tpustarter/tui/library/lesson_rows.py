@@ -66,7 +66,7 @@ def make_lesson_rows(
     for name in course.lessons:
         if name not in on_path:
             others.setdefault(name.partition("/")[0], []).append(name)
-    tracks = [(_track(track), names) for track, names in others.items()]
+    tracks = [(TRACKS.get(track, track), names) for track, names in others.items()]
     following = progress.next if progress else None
     is_first = True
     for heading, names in [(None, groups), ("Not on your path" if on_path else None, tracks)]:
@@ -82,10 +82,6 @@ def make_lesson_rows(
                 yield title_row(escape_text(f"{prefix}{label}"))
             for name in shown:
                 yield home_rows.lesson_row(course, name, following, "  ")
-
-
-def _track(track: str) -> str:
-    return TRACKS.get(track, track)
 
 
 def make_result_rows(
@@ -107,19 +103,22 @@ def make_result_rows(
     """
     lessons = [hit for hit in what.select_kind("lesson") if (hit.id in course.done) in states]
     named = [hit for hit in what.hits if what.is_named(hit)]
+    words, checks = what.select_kind("word"), what.select_kind("check")
     groups = [
-        list(_words(filter(what.is_asked_for, what.hits))),
-        list(_lessons(course, (hit for hit in named if hit in lessons), max_lines)),
-        list(_by_id((hit for hit in named if hit.kind == "check"), "Checks", CHECK)),
-        list(_exercises(course, what.text, titles)),
-        list(_lessons(course, (hit for hit in lessons if hit not in named), max_lines)),
-        list(_words(hit for hit in what.select_kind("word") if not what.is_asked_for(hit))),
-        list(
-            _by_id((hit for hit in what.select_kind("check") if hit not in named), "Checks", CHECK)
-        ),
-        list(_by_id(what.select_kind("old"), "Older tutorials", OLD)),
+        ("Glossary", _words(filter(what.is_asked_for, what.hits))),
+        ("Lessons", _lessons(course, (hit for hit in named if hit in lessons), max_lines)),
+        ("Checks", _by_id((hit for hit in named if hit.kind == "check"), CHECK)),
+        ("Exercises", _exercises(course, what.text, titles)),
+        ("Lessons", _lessons(course, (hit for hit in lessons if hit not in named), max_lines)),
+        ("Glossary", _words(hit for hit in words if not what.is_asked_for(hit))),
+        ("Checks", _by_id((hit for hit in checks if hit not in named), CHECK)),
+        ("Older tutorials", _by_id(what.select_kind("old"), OLD)),
     ]
-    rows = [row for group in groups if group for row in [Row(None, ""), *group]][1:]
+    rows: list[Row] = []
+    for title, group in groups:
+        if listed := list(group):
+            rows += [Row(None, ""), title_row(title), *listed]
+    rows = rows[1:]
     if what.synonyms:
         also = Content.styled(f"Also looked for: {escape_text(', '.join(what.synonyms))}", "$muted")
         rows = [Row(None, HangingText("", also)), *rows]
@@ -164,9 +163,7 @@ def _nothing(what: SearchResult) -> Iterator[Row]:
 
 
 def _lessons(course: Course, hits: Iterable[SearchHit], max_lines: int) -> Iterator[Row]:
-    for number, hit in enumerate(hits):
-        if not number:
-            yield title_row("Lessons")
+    for hit in hits:
         row = home_rows.lesson_row(
             course, hit.id, None, "  ", mark_terms(hit.title).stylize("bold")
         )
@@ -186,22 +183,14 @@ def _exercises(course: Course, text: str, titles: Mapping[str, str]) -> Iterator
     typed = re.findall(r"\w+", text.casefold())
     if len(typed) < 2:
         return
-    is_first = True
     for lesson in course.lessons.values():
-        for exercise in list_exercises(lesson):
+        for exercise_name in lesson.exercise_names:
+            exercise = f"{lesson.id.partition('/')[0]}/{exercise_name}"
             name = titles.get(exercise, "")
             words = re.findall(r"\w+", f"{exercise} {name}".casefold())
             if name and all(any(word.startswith(one) for word in words) for one in typed):
-                if is_first:
-                    yield title_row("Exercises")
-                is_first = False
                 label = Content(" " * 10) + Content.styled(escape_text(name), "bold")
                 yield Row(f"{EXERCISE}#{exercise}", label, escape_text(lesson.title))
-
-
-def list_exercises(lesson: Lesson) -> list[str]:
-    """Return the ids of a lesson's exercises."""
-    return [f"{lesson.id.partition('/')[0]}/{name}" for name in lesson.exercise_names]
 
 
 def _framework(lesson: Lesson) -> str:
@@ -212,18 +201,14 @@ def _framework(lesson: Lesson) -> str:
 
 
 def _words(hits: Iterable[SearchHit]) -> Iterator[Row]:
-    for number, hit in enumerate(hits):
-        if not number:
-            yield title_row("Glossary")
+    for hit in hits:
         label = Content("  ") + mark_terms(hit.title).stylize("bold") + "  "
         yield Row(f"#{hit.id}", ExcerptLine(label, mark_terms(hit.text)))
 
 
-def _by_id(hits: Iterable[SearchHit], heading: str, kind: str) -> Iterator[Row]:
+def _by_id(hits: Iterable[SearchHit], kind: str) -> Iterator[Row]:
     """Yield the results that are shown with their id: checks, and claims of older tutorials."""
-    for number, hit in enumerate(hits):
-        if not number:
-            yield title_row(heading)
+    for hit in hits:
         label = Content.styled(f"  {escape_text(hit.id)}  ", "bold")
         if kind == OLD:  # the title is the old claim, which may be false
             label += Content.styled("then: ", "$muted")

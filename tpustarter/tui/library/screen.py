@@ -24,8 +24,9 @@ from tpustarter.tui.app.session import find_session
 from tpustarter.tui.explain.failed_run import find_file, read_failure
 from tpustarter.tui.home import course_facts
 from tpustarter.tui.home.course_facts import Course
+from tpustarter.tui.kit.form_page import TextField
 from tpustarter.tui.kit.markdown_text import LessonText
-from tpustarter.tui.kit.page import EXPLAIN, Page, Sheet
+from tpustarter.tui.kit.page import EXPLAIN, PanelPage, Sheet
 from tpustarter.tui.kit.row_list import Row, RowList, SidePanel
 from tpustarter.tui.kit.safe_text import plain_source
 from tpustarter.tui.kit.text_layout import HangingText, StackedText, style_sentence
@@ -36,7 +37,7 @@ from tpustarter.tui.library.lesson_rows import CHECK, EXERCISE, LOG, MEANT, OLD
 if TYPE_CHECKING:
     from tpustarter.learning.content.tutorial_claims import TutorialClaim
     from tpustarter.learning.progress.path_progress import PathProgress
-    from tpustarter.learning.search.search import FoundLine, SearchHit
+    from tpustarter.learning.search.search import FoundLine
 
 BESIDE, HIGH = 120, 20
 """Minimum width for details next to the list, and minimum height for a result's below it."""
@@ -46,7 +47,7 @@ STATES = {"all": (True, False), "open": (False,), "done": (True,)}
 """The lessons that each filter shows: True for done ones, False for open ones."""
 
 
-class SearchLine(Input):
+class SearchLine(TextField):
     """The search field; Enter opens the first result or searches for the suggested word."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -76,7 +77,7 @@ class SearchLine(Input):
             find_session(self).go.open_explanation(read_failure(event.text))
 
 
-class LessonListScreen(Page):
+class LessonListScreen(PanelPage):
     """The list of lessons."""
 
     CALLED = "the list of lessons"
@@ -124,7 +125,6 @@ opens the marked one.
             select_on_focus=False,
         )
         line.border_title = "Search"
-        line.cursor_blink = False
         line.display = self._find
         return (line, Horizontal(RowList(id="lessons"), SidePanel("detail"), id="shelf"))
 
@@ -258,13 +258,8 @@ opens the marked one.
         self._show()
         self.refresh_bindings()
 
-    def action_read_on(self) -> None:
-        self.query_one(SidePanel).read_on()
-
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Allow `filter` for the next filter only, and `read_on` if the details do not fit."""
-        if action == "read_on":
-            return self.query_one(SidePanel).max_scroll_y > 0
+        """Allow `filter` for the next filter only."""
         if action == "filter":
             kinds = [*STATES]
             return parameters == (kinds[(kinds.index(self._filter) + 1) % len(kinds)],)
@@ -401,18 +396,11 @@ opens the marked one.
 
     def _leads_to(self, lesson: str, number: int | None) -> FoundLine | None:
         """Return the line at which a result opens a lesson, or None for its beginning."""
-        hit = self._hit(lesson)
-        return None if hit and number is None and hit.in_title else self._find_line(lesson, number)
-
-    def _find_line(self, lesson: str, number: int | None) -> FoundLine | None:
-        """Return a lesson's matching line with the given number, or its best one, or None."""
-        hit = self._hit(lesson)
-        lines = hit.lines if hit else ()
-        return next((line for line in lines if number in (None, line.number)), None)
-
-    def _hit(self, lesson: str) -> SearchHit | None:
         hits = self._found.select_kind("lesson") if self._found else []
-        return next((hit for hit in hits if hit.id == lesson), None)
+        hit = next((hit for hit in hits if hit.id == lesson), None)
+        if hit is None or (number is None and hit.in_title):
+            return None
+        return next((line for line in hit.lines if number in (None, line.number)), None)
 
 
 class TutorialClaimSheet(Sheet):

@@ -47,15 +47,10 @@ def describe_word(name: str, meaning: str, course: Course | None) -> StackedText
     pieces = list[LaidOutLines | Content](
         _parted([Content(escape_text(markdown.strip_markup(one))) for one in texts])
     )
-    return StackedText([*pieces, *describe_lessons_using(name, course)])
-
-
-def describe_lessons_using(name: str, course: Course | None) -> list[LaidOutLines | Content]:
-    """Return the titles of lessons that use a glossary word, below a heading, if there are any."""
-    titles = [
-        HangingText("  ", escape_text(lesson.title)) for lesson in find_lessons_using(name, course)
-    ]
-    return [Content(""), group_heading(USERS), *titles] if titles else []
+    if users := find_lessons_using(name, course):
+        pieces += [Content(""), group_heading(USERS)]
+        pieces += [HangingText("  ", escape_text(lesson.title)) for lesson in users]
+    return StackedText(pieces)
 
 
 def find_lessons_using(name: str, course: Course | None) -> list[Lesson]:

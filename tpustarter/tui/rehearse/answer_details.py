@@ -27,8 +27,7 @@ from tpustarter.rehearsal.text import (
 from tpustarter.rehearsal.text.donation_text import describe_donation
 from tpustarter.text import phrases
 from tpustarter.text.terminal import escape_text
-from tpustarter.tui.explain.failed_run import FailedRun
-from tpustarter.tui.explain.failed_run import make_program_failure as of_program
+from tpustarter.tui.explain.failed_run import FailedRun, make_program_failure
 from tpustarter.tui.kit.safe_text import clean_text
 from tpustarter.tui.kit.text_layout import HangingText, LaidOutLines, status_word, style_sentence
 from tpustarter.tui.rehearse import memory_picture
@@ -194,7 +193,7 @@ def find_failed_run(
     result = answers.result(program, tpu)
     if program is None or result is None or result["status"] not in ("refused", "error"):
         return None
-    return of_program(
+    return make_program_failure(
         f"{format_label(program)} for {tpu}", compiler_message(result), result["reason"] or ""
     )
 

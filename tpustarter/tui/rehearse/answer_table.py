@@ -250,7 +250,7 @@ class RehearsalTable(DetailRows):
         name = self.highlighted_id
         return next((program for program in self.known.programs if _row_id(program) == name), None)
 
-    def show_known(self, mark: Program | None = None) -> Content:
+    def show_known(self) -> Content:
         """Draw the answers, and return the header line with the names of the TPUs."""
         answers, programs = self.known, self.known.programs
         labels = [format_label(program) for program in programs]
@@ -271,10 +271,9 @@ class RehearsalTable(DetailRows):
                 text, status = cells[tpu][number]
                 line += Content(gap) + status_word(status, text, room)
             rows.append(Row(_row_id(program), line))
-        previous = self.program
-        if (
-            mark is None and previous is None and self.highlighted_id
-        ):  # the answers have named the programs of the marked check
+        mark: Program | None = None
+        if self.program is None and self.highlighted_id:
+            # The answers have named the programs of the marked check.
             check = self.highlighted_id.partition("\0")[0]
             mark = next((program for program in programs if (program[0] or "") == check), None)
         self.show(rows, highlight=_row_id(mark) if mark else None)
@@ -282,7 +281,6 @@ class RehearsalTable(DetailRows):
 
     def on_resize(self) -> None:
         """Request a redraw if the width has changed, such as when the details are closed."""
-        super().on_resize()
         if self.scrollable_content_region.width != self._width:
             self.post_message(self.SelectionMoved())
 

@@ -67,7 +67,11 @@ def program_rows(choice: RehearsalChoice, width: int) -> Iterator[Row]:
     if choice.without_torch:
         yield Row(None, "")
         yield Row(None, group_heading(f"Checks of {frameworks.FRAMEWORKS['torch_xla'].title}"))
-        yield Row(None, HangingText(_ADD, _without_torch(choice.without_torch)))
+        text = (
+            f"{choice.without_torch} more, for a Python with torch_xla, and none was found here. "
+            "`tpustarter setup pytorch-xla` makes one."
+        )
+        yield Row(None, HangingText(_ADD, style_sentence(text)))
 
 
 def _groups(choice: RehearsalChoice) -> Iterator[tuple[str, list[Check]]]:
@@ -79,13 +83,6 @@ def _groups(choice: RehearsalChoice) -> Iterator[tuple[str, list[Check]]]:
         checks = [c for c in choice.checks if c.framework == name and c not in examples]
         more = "Other checks" if any(c.framework == name for c in examples) else "Checks"
         yield f"{more} of {frameworks.FRAMEWORKS[name].title}", checks
-
-
-def _without_torch(count: int) -> Content:
-    return style_sentence(
-        f"{count} more, for a Python with torch_xla, and none was found here. "
-        "`tpustarter setup pytorch-xla` makes one."
-    )
 
 
 def tpu_rows(choice: RehearsalChoice) -> Iterator[Row]:

@@ -22,8 +22,7 @@ from tpustarter.tui.app.messages import LOAD, FactsLoaded
 from tpustarter.tui.kit.page import Page
 from tpustarter.tui.kit.row_list import RowList
 from tpustarter.tui.kit.text_layout import StackedText, adapt_commands, style_sentence
-from tpustarter.tui.rehearse import choice_rows as rehearsal_rows
-from tpustarter.tui.rehearse import typed_program
+from tpustarter.tui.rehearse import choice_rows, typed_program
 from tpustarter.tui.rehearse.rehearsal_choice import RehearsalChoice
 from tpustarter.tui.rehearse.rehearsal_screen import NARROW, RehearsalScreen
 from tpustarter.tui.rehearse.typed_program import (
@@ -116,12 +115,11 @@ has JAX. The compiler comes from the first environment here that has `jax` and `
         """The programs of the typed file, while the user chooses one of them."""
 
     def body(self) -> Iterable[Widget]:
-        line = ProgramInput()
+        line = ProgramInput(id="search")
         line.border_title = "Your program"
-        line.cursor_blink = False
         line.display = False
         yield line
-        offers = ProgramOfferList()
+        offers = ProgramOfferList(id="offers")
         offers.display = False
         yield offers
         with Container(id="choice"):
@@ -192,9 +190,9 @@ has JAX. The compiler comes from the first environment here that has `jax` and `
     def _show(self, highlight: str | None = None) -> None:
         choice = self._choice
         self.query_one("#programs", RowList).show(
-            rehearsal_rows.program_rows(choice, self.size.width), highlight=highlight
+            choice_rows.program_rows(choice, self.size.width), highlight=highlight
         )
-        self.query_one("#tpus", RowList).show(rehearsal_rows.tpu_rows(choice))
+        self.query_one("#tpus", RowList).show(choice_rows.tpu_rows(choice))
         count = 1 if choice.own else len(choice.chosen_checks)
         self.set_area_title("programs", f"{phrases.format_count(count, 'program')} chosen")
         self.set_area_title("tpus", choice.tpu_count())
@@ -344,7 +342,7 @@ has JAX. The compiler comes from the first environment here that has `jax` and `
         title = program.words[0] if program else OWN[name][0] if name in OWN else name
         self.set_area_title("marked", title)
         self.query_one("#about-marked", Static).update(
-            StackedText(rehearsal_rows.describe_program_or_tpu(self._choice, name))
+            StackedText(choice_rows.describe_program_or_tpu(self._choice, name))
         )
 
     def on_descendant_focus(self) -> None:

@@ -37,8 +37,7 @@ from tpustarter.tui.kit.row_list import RowList
 from tpustarter.tui.kit.safe_text import clean_text
 from tpustarter.tui.kit.screen_runner import ScreenRunner
 from tpustarter.tui.kit.text_layout import StackedText, group_heading
-from tpustarter.tui.rehearse import answer_details
-from tpustarter.tui.rehearse import status_line as line
+from tpustarter.tui.rehearse import answer_details, status_line
 from tpustarter.tui.rehearse.answer_table import (
     Program,
     RehearsalAnswers,
@@ -126,7 +125,8 @@ class RehearsalScreen(ListWithDetails):
     def _new_answers(self) -> RehearsalAnswers:
         programs: list[Program] = [(check, "") for check in self._request.ids]
         return RehearsalAnswers(
-            [(None, "")] if line.is_user_program(self._request) else programs, self._request.tpus
+            [(None, "")] if status_line.is_user_program(self._request) else programs,
+            self._request.tpus,
         )
 
     def body(self) -> Iterable[Widget]:
@@ -142,7 +142,6 @@ class RehearsalScreen(ListWithDetails):
         yield Static("", id="headline")
 
     def on_mount(self) -> None:
-        super().on_mount()
         self._start()
 
     def _start(self) -> None:
@@ -188,7 +187,7 @@ class RehearsalScreen(ListWithDetails):
         elif not self._run.is_stopped:
             self._problem = error
             self._without_compiler = Hint.of(error.hint).setup == "rehearse"
-            self.show_text(clean_text(line.format_error(error, self._request)))
+            self.show_text(clean_text(status_line.format_error(error, self._request)))
             self.refresh_bindings()
 
     def action_setup(self) -> None:
@@ -240,16 +239,18 @@ class RehearsalScreen(ListWithDetails):
                 return "stopping"
             progress = self._rehearsal.progress if self._rehearsal else None
             seconds, width = self._run.seconds, self.size.width
-            return line.format_progress(
+            return status_line.format_progress(
                 self._job, answers, progress, seconds, width, runs_script=bool(request.script)
             )
         stopped = self._run.is_stopped
-        text = line.format_headline(answers, request, stopped_of=self._total if stopped else None)
+        text = status_line.format_headline(
+            answers, request, stopped_of=self._total if stopped else None
+        )
         if self._view or self.has_class("-details"):  # Esc returns to the table from there
             return text
         parting = "\n" if self.size.height >= LOW else " "
         compares = self._has_room_to_compare
-        keys = line.format_next_key(answers, request, stopped=stopped, compares=compares)
+        keys = status_line.format_next_key(answers, request, stopped=stopped, compares=compares)
         return f"{text}{parting}{keys}"
 
     def _show_opening(self) -> None:
@@ -378,7 +379,6 @@ class RehearsalScreen(ListWithDetails):
         self._search()
 
     def on_resize(self) -> None:
-        super().on_resize()
         self._show_opening()
         self.call_after_refresh(self._show)
 
@@ -392,7 +392,7 @@ class RehearsalScreen(ListWithDetails):
         if action == "change":
             return bool(self._request.arguments) and not self._answers.busy
         if action == "search":
-            own = line.is_user_program(self._request) and not self._request.script
+            own = status_line.is_user_program(self._request) and not self._request.script
             return own and not self._answers.busy
         if action == "lesson":
             return self._is_too_big

@@ -14,7 +14,6 @@ from typing import ClassVar
 
 from textual.binding import Binding, BindingType
 from textual.content import Content
-from textual.widgets import Input
 
 from tpustarter.core import locations
 from tpustarter.core.problem import ExitCode, Problem
@@ -34,6 +33,7 @@ from tpustarter.rehearsal.programs.rehearsal_request import RehearsalRequest
 from tpustarter.rehearsal.programs.suggestions import SuggestedProgram
 from tpustarter.text import phrases
 from tpustarter.text.terminal import escape_text
+from tpustarter.tui.kit.form_page import TextField
 from tpustarter.tui.kit.row_list import Row, RowList
 from tpustarter.tui.kit.text_layout import HangingText
 
@@ -122,15 +122,12 @@ class AmbiguousPrograms:
     programs: tuple[TypedProgram, ...]
 
 
-class ProgramInput(Input):
+class ProgramInput(TextField):
     """The input line for the user's file."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "submit", "choose it", key_display="Enter", tooltip="the file typed"),
     ]
-
-    def __init__(self) -> None:
-        super().__init__(id="search")
 
 
 class ProgramOfferList(RowList):
@@ -139,9 +136,6 @@ class ProgramOfferList(RowList):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "select", "take it", key_display="Enter", tooltip="into the line above"),
     ]
-
-    def __init__(self) -> None:
-        super().__init__(id="offers")
 
 
 def parse_typed_program(

@@ -84,7 +84,6 @@ tpustarter notes where the folder is. No command gets administrator rights.
         self._list = StepRunState()
 
     def on_mount(self) -> None:
-        super().on_mount()
         self.show_text("looking at this machine ...")
         self._plan()
 
@@ -322,11 +321,8 @@ tpustarter notes where the folder is. No command gets administrator rights.
     def _failed_step(self) -> StepEnded | None:
         return self._list.failure(self._highlighted_step())
 
-    def action_undo(self) -> None:
-        self._ask()
-
     @work(thread=True, exclusive=True, exit_on_error=False, group=SETUP)
-    def _ask(self) -> None:
+    def action_undo(self) -> None:
         if self._setup:
             self.tutor.live.release()  # because its Python may be removed
             self.post_message(FactsLoaded(self._setup.removed_by_undo()))

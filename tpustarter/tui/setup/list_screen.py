@@ -124,7 +124,6 @@ you have seen its commands and pressed `y`. **l** opens the lesson on it.
         """The set-up whose plan was last opened."""
 
     def on_mount(self) -> None:
-        super().on_mount()
         self.query_one(DetailRows).leading = {**PROFILES, **MACHINE}
         self.show_text("looking at this machine ...")
 

@@ -68,18 +68,15 @@ you do in another place, such as your own computer.
 
     def __init__(self, profile: str) -> None:
         super().__init__(profile)
+        self._heading = f"Set up this machine: {profile}"
         self._planned: PlannedMachine | None = None
         """The latest plan of all steps."""
         self._only: tuple[str, ...] = ()
         self._root_permission: root_commands.RootPermission = False
         """The commands that the user has allowed to run as root."""
 
-    def on_mount(self) -> None:
-        super().on_mount()
-        self.rename(f"Set up this machine: {self._profile}")
-
     def _make(
-        self, only: Sequence[str] = (), *, root: root_commands.RootPermission = False
+        self, *, only: tuple[str, ...] = (), root: root_commands.RootPermission = False
     ) -> MachineSetup:
         app = self.tutor
         return MachineSetup(
@@ -92,7 +89,7 @@ you do in another place, such as your own computer.
         )
 
     def _make_for_run(self) -> MachineSetup:
-        return self._make(self._only, root=self._root_permission)
+        return self._make(only=self._only, root=self._root_permission)
 
     @work(thread=True, exclusive=True, exit_on_error=False, group=SETUP)
     def _plan(self) -> None:
@@ -203,7 +200,7 @@ you do in another place, such as your own computer.
         self._begin(undo=False)
 
     @work(thread=True, exclusive=True, exit_on_error=False, group=SETUP)
-    def _ask(self) -> None:
+    def action_undo(self) -> None:
         self.post_message(FactsLoaded(self._make().list_undo_steps()))
 
     def _confirm_undo(self, steps: Sequence[SetupStep]) -> None:
@@ -259,10 +256,8 @@ you do in another place, such as your own computer.
             who = "" if len(left) == 1 else "all " if root == len(left) else f"{root} "
             as_whom = f", {who}as root" if root else ""
             already = any(step.state == "done" for step in steps)
-            said, undo = (
-                f"{' Finished steps are skipped.' * already} Nothing has run yet.",
-                " Later, `z` puts back what was changed.",
-            )
+            said = f"{' Finished steps are skipped.' * already} Nothing has run yet."
+            undo = " Later, `z` puts back what was changed."
             if self._list.ended:
                 said = undo = ""
             count = phrases.format_count(len(left), "step is", "steps are")

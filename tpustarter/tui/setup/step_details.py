@@ -76,19 +76,17 @@ def describe_step(
         yield from (HangingText("| ", escape_text(line)) for line in ended.tail)
     command = escape_text(setup.format_command(step.command))
     if with_command and command and not step.file and step.state != "done":
-        yield HangingText(_label("command"), command)
+        yield HangingText("command  ", command)
     facts = [("why", step.why), ("changes", step.changes), ("needs", ", ".join(step.needs))]
     if step.proof:
         facts.append(("proof", f"the check {step.proof}"))
-    yield from (HangingText(_label(name), style_sentence(text)) for name, text in facts if text)
-    yield HangingText(_label("read"), f"{setup.lesson.id} (l)")
+    yield from (HangingText(f"{name:<8} ", style_sentence(text)) for name, text in facts if text)
+    yield HangingText("read     ", f"{setup.lesson.id} (l)")
     if step.file:
-        yield HangingText(
-            _label("writes"), f"to {escape_text(setup.shorten_path(Path(step.file)))}:"
-        )
+        yield HangingText("writes   ", f"to {escape_text(setup.shorten_path(Path(step.file)))}:")
         yield from (HangingText("| ", escape_text(line)) for line in step.writes)
         if command:
-            yield HangingText(_label("command"), command)
+            yield HangingText("command  ", command)
 
 
 def describe_other_steps(
@@ -116,7 +114,3 @@ def describe_other_steps(
         for text in (step.why, ", ".join(step.needs)) if with_reasons else ():
             if text:
                 yield HangingText(_BESIDE, style_sentence(text).stylize("$muted"))
-
-
-def _label(name: str) -> Content:
-    return Content.styled(f"{name:<8} ", "$label")

@@ -16,11 +16,11 @@ from tpustarter.core.problem import Problem
 from tpustarter.setup.machine import step_values
 from tpustarter.setup.machine.step_values import StepValue
 from tpustarter.text.terminal import escape_text
-from tpustarter.tui.kit.page import Page
+from tpustarter.tui.kit.form_page import FormPage, TextField
 from tpustarter.tui.kit.text_layout import style_lines, style_sentence
 
 
-class ValueInput(Input):
+class ValueInput(TextField):
     """The input field for one value."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -30,7 +30,7 @@ class ValueInput(Input):
     ]
 
 
-class SetupValuesScreen(Page):
+class SetupValuesScreen(FormPage):
     """A form with an input field for each value. The caller then plans the set-up with them."""
 
     HELP = """
@@ -42,10 +42,6 @@ A line that begins with `!` says why a value does not fit. An empty field takes 
 there is one. What you typed is kept while tpustarter runs, and once the set-up has run it is
 remembered until you undo it.
 """
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("tab,down", "move(1)", "next field", key_display="Tab", tooltip="one field down"),
-        Binding("shift+tab,up", "move(-1)", show=False),
-    ]
 
     def __init__(
         self,
@@ -72,22 +68,17 @@ remembered until you undo it.
                 yield Static(style_sentence(meaning), classes="value-meaning")
                 with Horizontal(classes="typed"):
                     yield Static(Content(f"{one.name:<{width}}  "), classes="mark")
-                    line = ValueInput(now or "", id=f"value-{one.name}")
-                    line.cursor_blink = False
-                    yield line
+                    yield ValueInput(now or "", id=f"value-{one.name}")
                 yield Static("", id=f"wrong-{one.name}", classes="value-wrong")
         yield Static("", id="headline")
 
     def on_mount(self) -> None:
         missing = [one for one, now in self._chosen.items() if now is None]
-        self._go_to([*missing, *self._chosen][0])
+        self.set_focus(self._line([*missing, *self._chosen][0]))
         self._show()
 
     def _line(self, one: StepValue) -> ValueInput:
         return self.query_one(f"#value-{one.name}", ValueInput)
-
-    def _go_to(self, one: StepValue) -> None:
-        self.set_focus(self._line(one))
 
     def _wrong(self, one: StepValue) -> str:
         """Return why the entered text is invalid, or "" if it is valid or empty."""
@@ -119,16 +110,6 @@ remembered until you undo it.
             return f"Still to fill in: {', '.join(missing)}. Nothing is run from here."
         return "Press Enter to see the plan with these values. Nothing is run from here."
 
-    def action_move(self, by: int) -> None:
-        lines = list(self.query(ValueInput))
-        at = lines.index(self.focused) if isinstance(self.focused, ValueInput) else 0
-        self.set_focus(lines[(at + by) % len(lines)])
-
-    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        if action == "move":
-            return len(self._chosen) > 1
-        return super().check_action(action, parameters)
-
     @on(Input.Submitted)
     def _submit(self, event: Input.Submitted) -> None:
         """Go to the next missing or invalid field; without any, to the next field or the plan."""
@@ -138,9 +119,9 @@ remembered until you undo it.
             one for one in (*every[at:], *every[:at]) if self._wrong(one) or self._is_missing(one)
         ]
         if open_fields:
-            self._go_to(open_fields[0])
+            self.set_focus(self._line(open_fields[0]))
         elif at + 1 < len(every):
-            self._go_to(every[at + 1])
+            self.set_focus(self._line(every[at + 1]))
         else:
             values = {one.name: self._line(one).value for one in every if self._line(one).value}
             self.dismiss()

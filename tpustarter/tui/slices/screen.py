@@ -87,7 +87,6 @@ you see the commands that start them. **Enter** or **y** runs those, and Esc run
         self.runner = self._runner = ScreenRunner[Event | Run](self, SLICE, self._tick)
 
     def on_mount(self) -> None:
-        super().on_mount()
         self.action_again()
 
     def action_again(self) -> None:
@@ -262,8 +261,7 @@ you see the commands that start them. **Enter** or **y** runs those, and Esc run
             rows.highlighted = rows.get_option_index(highlighted)
         self.refresh_bindings()
 
-    def action_fold(self) -> None:
-        self.action_list_all()
+    action_fold = action_list_all
 
     def action_lesson(self) -> None:
         self.tutor.go.open_lesson(self._lesson)

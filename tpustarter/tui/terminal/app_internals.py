@@ -35,12 +35,6 @@ class AppInternals(SequentialKeys, inherit_bindings=False):
         """Replace the current screen."""
         self.switch_screen(screen)  # pyright: ignore[reportUnknownMemberType]
 
-    def remove_toasts(self, message: str) -> None:
-        """Remove the notifications with a message, without repainting the screen."""
-        for toast in [*self._notifications]:
-            if toast.message == message:
-                self._unnotify(toast, refresh=False)
-
     def call_in_loop(self, function: Callable[..., object], *arguments: object) -> None:
         """Call a function in the event loop from any thread, if the loop is running."""
         if self._loop and self._loop.is_running():

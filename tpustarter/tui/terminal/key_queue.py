@@ -86,10 +86,10 @@ class SequentialKeys(App[None], inherit_bindings=False):
         self._on_notify(Notify(Notification(question)))  # now, because the next key may be waiting
         return False
 
-    def withdraw(self, question: str) -> None:
-        """Remove a question."""
-        for one in [one for one in self._notifications if one.message == question]:
-            self._unnotify(one)
+    def remove_toasts(self, message: str, *, refresh: bool = True) -> None:
+        """Remove the notifications with a message, and repaint the screen with `refresh`."""
+        for one in [one for one in self._notifications if one.message == message]:
+            self._unnotify(one, refresh=refresh)
 
     async def _act(self, event: events.Key | events.Paste) -> None:
         self.remove_info_toasts()

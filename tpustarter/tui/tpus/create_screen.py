@@ -5,16 +5,12 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
-from typing import ClassVar
 
 from textual import on, work
-from textual.binding import Binding, BindingType
 from textual.widget import Widget
 from textual.widgets import Input, Static
 
 from tpustarter.cloud.api import project_and_zone
-from tpustarter.cloud.api.clock import WallClock
 from tpustarter.cloud.api.project_and_zone import Project
 from tpustarter.cloud.create import tpu_request
 from tpustarter.cloud.create.tpu_request import TpuRequest
@@ -24,18 +20,15 @@ from tpustarter.core.problem import Problem
 from tpustarter.text import phrases
 from tpustarter.tui.app.messages import LOAD, FactsLoaded
 from tpustarter.tui.kit.confirm_name import ConfirmName
-from tpustarter.tui.kit.page import Page
+from tpustarter.tui.kit.form_page import FormPage
 from tpustarter.tui.kit.text_layout import StackedText, style_sentence
-from tpustarter.tui.tpus import grant_verdicts as tpu_grant
-from tpustarter.tui.tpus import offers as tpu_offers
-from tpustarter.tui.tpus import request_text as tpu_sheet
-from tpustarter.tui.tpus import tpu_work
+from tpustarter.tui.tpus import grant_verdicts, offers, request_text, tpu_work
 from tpustarter.tui.tpus.follow_screen import FollowScreen
 from tpustarter.tui.tpus.form_fields import ChosenField
 from tpustarter.tui.tpus.form_view import FormView
 from tpustarter.tui.tpus.grant_verdicts import GrantVerdicts
 from tpustarter.tui.tpus.offers import FetchedNames
-from tpustarter.tui.tpus.tpu_draft import ORDER, TIERS, TpuDraft
+from tpustarter.tui.tpus.tpu_draft import FIELDS, TIERS, TpuDraft
 from tpustarter.tui.tpus.tpu_work import StoppedError
 
 BESIDE = 130
@@ -53,7 +46,7 @@ class CloudDefaults:
     """The reason why the grant can't be read; nothing can be sent then."""
 
 
-class CreateTpuScreen(Page):
+class CreateTpuScreen(FormPage):
     """The form for a TPU, with the equivalent gcloud command."""
 
     HELP = """
@@ -82,10 +75,6 @@ What you typed is kept until you quit tpustarter, or until the TPU was asked for
 `tpustarter tpu create --help` lists what this form leaves out: disks, networks, labels, start-up
 scripts and several slices.
 """
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("tab,down", "move(1)", "next field", key_display="Tab", tooltip="one field down"),
-        Binding("shift+tab,up", "move(-1)", show=False),
-    ]
 
     def __init__(self) -> None:
         super().__init__("Ask for a TPU: no request is sent yet")
@@ -195,11 +184,11 @@ scripts and several slices.
 
     @work(thread=True, exit_on_error=False, group=f"{LOAD}-offers")
     def _ask_google(self, project: str, zone: str) -> None:
-        if known := tpu_offers.read_stored_offers(project, zone):
+        if known := offers.read_stored_offers(project, zone):
             self.post_message(FactsLoaded(known))
         try:
             client, clock = tpu_work.make_client(self.tutor, project, self._left)
-            self.post_message(FactsLoaded(tpu_offers.fetch_offers(client, clock, zone)))
+            self.post_message(FactsLoaded(offers.fetch_offers(client, clock, zone)))
         except StoppedError:
             pass
         except Problem as problem:
@@ -226,12 +215,12 @@ scripts and several slices.
         self._form.show(draft, of_grant=bool(self._filled and self._place.grant))
         if zone := self._first_zone(draft):
             self._ask(zone)
-        self._form.show_offers("zones", self._offered.get(""), self._now)
-        self._form.show_offers("type", self._offered.get(zone) if zone else None, self._now)
-        self._form.show_outcome("command", tpu_sheet.lay_out_commands(draft, self._project))
-        self._form.show_outcome("asked", tpu_sheet.lay_out_slice(draft))
+        self._form.show_offers("zones", self._offered.get(""), self.tutor.now)
+        self._form.show_offers("type", self._offered.get(zone) if zone else None, self.tutor.now)
+        self._form.show_outcome("command", request_text.lay_out_commands(draft, self._project))
+        self._form.show_outcome("asked", request_text.lay_out_slice(draft))
         has_room = self.has_class("-airy")
-        self._form.show_outcome("then", tpu_sheet.lay_out_states(draft) if has_room else ())
+        self._form.show_outcome("then", request_text.lay_out_states(draft) if has_room else ())
         self.query_one("#headline", Static).update(style_sentence(self._headline(draft)))
 
     def _keep(self, draft: TpuDraft) -> None:
@@ -248,7 +237,7 @@ scripts and several slices.
         if self._form.errors(draft):
             return "Nothing can be sent before the lines marked with `!` are corrected."
         if missing := [
-            field for field in ORDER if field in {*draft.list_missing(), *draft.errors()}
+            field for field in FIELDS if field in {*draft.list_missing(), *draft.errors()}
         ]:
             kept = "What you typed before is still here. " if self._kept else ""
             return (
@@ -262,7 +251,9 @@ scripts and several slices.
             return "Nothing can be sent, because the TRC grant cannot be read. Enter says more."
         if self.can_stop:
             return "Asking Google how much of the TRC grant is in use, usually 1 to 5 s."
-        judged = tpu_grant.judge_requests(draft.requests(), self._place.grant, None, self._now)
+        judged = grant_verdicts.judge_requests(
+            draft.requests(), self._place.grant, None, self.tutor.now
+        )
         if judged.is_outside:
             return f"{' '.join(judged.notes())} Enter asks whether you want to pay for it."
         if judged.is_covered:
@@ -274,19 +265,12 @@ scripts and several slices.
         )
         return f"{kept}Press Enter to see once more what you ask for, before it is sent."
 
-    @property
-    def _now(self) -> datetime:
-        return (self.tutor.clock or WallClock()).now()
-
-    def action_move(self, by: int) -> None:
-        self._form.move(by)
-
     @on(Input.Submitted)
     @on(ChosenField.Submitted)
     def _submit(self) -> None:
         """Ask for the name, or go to the first field that is missing or wrong."""
         draft = self._form.draft
-        wrong = [field for field in ORDER if field in {*draft.errors(), *draft.list_missing()}]
+        wrong = [field for field in FIELDS if field in {*draft.errors(), *draft.list_missing()}]
         if wrong:
             self._form.go_to(wrong[0])
             return
@@ -316,7 +300,7 @@ scripts and several slices.
         try:
             client, clock = tpu_work.make_client(self.tutor, project.name, stopped)
             used = trc_grant.fetch_tpus_in_use(client, [one.zone for one in requests])
-            judged = tpu_grant.judge_requests(requests, grant, used, clock.now())
+            judged = grant_verdicts.judge_requests(requests, grant, used, clock.now())
             self.post_message(FactsLoaded(None if stopped.is_set() else judged))
         except StoppedError:
             self.post_message(FactsLoaded(None))
@@ -336,7 +320,7 @@ scripts and several slices.
         project = self._project
         if project is None:
             return
-        lines = StackedText(tpu_sheet.lay_out_request(judged, project))
+        lines = StackedText(request_text.lay_out_request(judged, project))
         title, to_do = "Ask for this TPU?", "ask Google for it"
         if judged.is_outside:
             title, to_do = "Outside the TRC grant: pay for this TPU?", "pay for it"
@@ -365,7 +349,6 @@ scripts and several slices.
 
     def on_unmount(self) -> None:
         self._left.set()
-        super().on_unmount()
 
     def on_resize(self) -> None:
         super().on_resize()

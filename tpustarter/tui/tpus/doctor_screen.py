@@ -46,7 +46,6 @@ credentials, and changes nothing. It takes 20 seconds at most.
         self._findings: dict[str, ProjectFinding] = {}
 
     def on_mount(self) -> None:
-        super().on_mount()
         self.action_ask()
 
     def action_ask(self) -> None:

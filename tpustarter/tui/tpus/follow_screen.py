@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from datetime import datetime
 from typing import ClassVar
 
 from textual.binding import Binding, BindingType
@@ -13,7 +14,6 @@ from textual.widget import Widget
 from textual.widgets import Static
 
 from tpustarter.cloud.api import errors as api_errors
-from tpustarter.cloud.api.clock import Clock, WallClock
 from tpustarter.cloud.api.errors import CloudProblem
 from tpustarter.cloud.api.resources import QueuedResource
 from tpustarter.cloud.create.events import (
@@ -122,7 +122,7 @@ TPU was seen in, with what usually comes next. Google is asked about every 15 se
                 self._ended = event
             else:
                 self._events.append(event)
-                self._add(event_text.describe_event(event), _time_of(event, self.tutor.clock))
+                self._add(event_text.describe_event(event), _time_of(event, self.tutor.now))
         if not self._run.is_busy:
             self._finish()
         self._show()
@@ -180,9 +180,8 @@ TPU was seen in, with what usually comes next. Google is asked about every 15 se
         return super().check_action(action, parameters)
 
 
-def _time_of(event: Event, clock: Clock | None) -> str:
-    is_dated = isinstance(event, RequestStateChanged | NodeStateChanged)
-    at = event.at if is_dated else (clock or WallClock()).now()
+def _time_of(event: Event, now: datetime) -> str:
+    at = event.at if isinstance(event, RequestStateChanged | NodeStateChanged) else now
     return f"{at.astimezone():%H:%M:%S}  "
 
 

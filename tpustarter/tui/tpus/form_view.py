@@ -15,17 +15,10 @@ from tpustarter.machine import tpus
 from tpustarter.text import phrases
 from tpustarter.text.terminal import escape_text
 from tpustarter.tui.kit.text_layout import HangingText, LaidOutLines, StackedText, style_sentence
-from tpustarter.tui.tpus import offers as tpu_offers
+from tpustarter.tui.tpus import offers
 from tpustarter.tui.tpus.form_fields import ChosenField, TypedField, find_last_word
 from tpustarter.tui.tpus.offers import FetchedNames
-from tpustarter.tui.tpus.tpu_draft import (
-    CHOSEN,
-    NOTES,
-    OF_TIER,
-    ORDER,
-    TYPED,
-    TpuDraft,
-)
+from tpustarter.tui.tpus.tpu_draft import FIELDS, LABELS, NOTES, OF_TIER, TpuDraft
 
 PANELS = {"command": "The same with gcloud", "asked": "What it is", "then": "After you have asked"}
 """The panels below or next to the fields, with their titles."""
@@ -36,7 +29,7 @@ OF_GRANT = "from your TRC grant, in its order"
 
 
 class FormView(VerticalScroll, can_focus=False, inherit_bindings=False):
-    """The fields, and the panels computed from them; arrow keys move between fields."""
+    """The fields, and the panels computed from them."""
 
     def __init__(self) -> None:
         super().__init__(id="form")
@@ -44,8 +37,8 @@ class FormView(VerticalScroll, can_focus=False, inherit_bindings=False):
     def compose(self) -> Iterator[Widget]:
         with Vertical(id="fields", classes="panel") as fields:
             fields.border_title = "The TPU"
-            for field in ORDER:
-                yield from self._field(field)
+            for field, note in FIELDS.items():
+                yield from self._field(field, note)
         with Vertical(id="outcome"):
             for name, title in PANELS.items():
                 panel = Static("", id=name, classes="panel")
@@ -58,19 +51,14 @@ class FormView(VerticalScroll, can_focus=False, inherit_bindings=False):
         panel.display = bool(pieces)
         panel.update(StackedText(pieces))
 
-    def _field(self, field: str) -> Iterator[Widget]:
+    def _field(self, field: str, note: str | tuple[str, ...]) -> Iterator[Widget]:
         with Horizontal(classes="field", id=f"row-{field}"):
-            if field in TYPED:
-                label, note = TYPED[field]
-                yield Static(Content(f"{label:<10}"), classes="label")
-                line = TypedField(id=f"field-{field}")
-                yield line
-                yield Static(style_sentence(f" {note}"), classes="note", id=f"note-{field}")
+            yield Static(Content(f"{LABELS.get(field, field):<10}"), classes="label")
+            if isinstance(note, str):
+                yield TypedField(id=f"field-{field}")
             else:
-                label, values = CHOSEN[field]
-                yield Static(Content(f"{label:<10}"), classes="label")
-                yield ChosenField(values, id=f"field-{field}")
-                yield Static("", classes="note", id=f"note-{field}")
+                yield ChosenField(note, id=f"field-{field}")
+            yield Static("", classes="note", id=f"note-{field}")
         for what in ("below", "error", "offer"):
             line = Static("", classes=f"field-{what}", id=f"{what}-{field}")
             line.display = False
@@ -87,16 +75,14 @@ class FormView(VerticalScroll, can_focus=False, inherit_bindings=False):
     @property
     def draft(self) -> TpuDraft:
         """The current values of all fields."""
-        values: Any = {  # each form field has the type of the draft's field
-            field: self.query_one(f"#field-{field}", TypedField if field in TYPED else ChosenField)
-            for field in ORDER
-        }
-        return TpuDraft(**{field: widget.value for field, widget in values.items()})
+        # Each form field has the type of the draft's field.
+        widgets: dict[str, Any] = {field: self.query_one(f"#field-{field}") for field in FIELDS}
+        return TpuDraft(**{field: widget.value for field, widget in widgets.items()})
 
     def fill(self, draft: TpuDraft) -> None:
         """Fill in the values of a draft."""
-        for field in ORDER:
-            if field in TYPED:
+        for field, note in FIELDS.items():
+            if isinstance(note, str):
                 self.find_field(field).value = getattr(draft, field)
             else:
                 self.query_one(f"#field-{field}", ChosenField).choose(getattr(draft, field))
@@ -122,22 +108,21 @@ class FormView(VerticalScroll, can_focus=False, inherit_bindings=False):
         errors = self.errors(draft)
         for field in OF_TIER:
             self.query_one(f"#row-{field}").display = field not in draft.hidden
-        for field in ORDER:
+        for field, note in FIELDS.items():
             error = self.query_one(f"#error-{field}", Static)
             error.update(HangingText(" " * 10 + "! ", style_sentence(errors.get(field, ""))))
             error.display = field in errors
-        for field, (_, values) in CHOSEN.items():
-            self._note(field, NOTES[getattr(draft, field)])
-            self._offer(field, f"One of: {', '.join(values)}. Space takes the next one.")
-        for field in ("project", "name", "runs", "reservation", "version"):
-            self._note(field, TYPED[field][1])
+            if isinstance(note, str):
+                self._note(field, note)
+            else:
+                self._note(field, NOTES[getattr(draft, field)])
+                self._offer(field, f"One of: {', '.join(note)}. Space takes the next one.")
         if tpu := draft.tpu:
             chips = phrases.format_count(tpu.chips, "chip")
             hosts = phrases.format_count(tpu.hosts, "host")
             self._note("type", f"{tpu.name}: {chips}, {hosts}")
-        else:
-            self._note("type", TYPED["type"][1])
-        self._note("zones", OF_GRANT if of_grant else TYPED["zones"][1])
+        if of_grant:
+            self._note("zones", OF_GRANT)
 
     def _note(self, field: str, text: str) -> None:
         """Show a field's note next to it, or, on a narrow screen, below the focused field."""
@@ -152,10 +137,10 @@ class FormView(VerticalScroll, can_focus=False, inherit_bindings=False):
         """Set the suggestions of a field to Google's offers, and list them if it is focused."""
         line = self.find_field(field)
         typed = find_last_word(line.value)
-        parts = list(tpu_offers.describe_offers(known, typed, now)) if known else []
+        parts = list(offers.describe_offers(known, typed, now)) if known else []
         words = known.words if known else ()
         if field == "type" and not words:
-            parts.append(tpu_offers.describe_documented(typed))
+            parts.append(offers.describe_documented(typed))
             words = tpus.list_type_names()
         elif field == "zones" and not parts:
             parts.append(NO_ZONES)
@@ -167,13 +152,6 @@ class FormView(VerticalScroll, can_focus=False, inherit_bindings=False):
         shown = self.query_one(f"#offer-{field}", Static)
         shown.display = bool(text) and self.query_one(f"#field-{field}").has_focus
         shown.update(HangingText(" " * 10, Content.styled(escape_text(text), "$muted")))
-
-    def move(self, by: int) -> None:
-        """Move the focus by a number of fields, wrapping around at the ends."""
-        ids = [f"field-{field}" for field in ORDER if field not in self.draft.hidden]
-        focused = self.screen.focused.id if self.screen.focused else None
-        at = ids.index(focused) if focused in ids else 0
-        self.screen.set_focus(self.query_one(f"#{ids[(at + by) % len(ids)]}"))
 
     def go_to(self, field: str) -> None:
         """Focus a field by its name."""

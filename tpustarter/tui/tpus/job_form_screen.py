@@ -25,7 +25,7 @@ from tpustarter.setup.environment.worker_environment import PROFILE_NAMES, make_
 from tpustarter.text.terminal import escape_text
 from tpustarter.tui.app.messages import LOAD, FactsLoaded
 from tpustarter.tui.kit.confirm_name import ConfirmName
-from tpustarter.tui.kit.page import Page
+from tpustarter.tui.kit.form_page import FormPage
 from tpustarter.tui.kit.safe_text import clean_text
 from tpustarter.tui.kit.text_layout import HangingText, LaidOutLines, StackedText, style_sentence
 from tpustarter.tui.tpus.form_fields import ChosenField
@@ -66,7 +66,7 @@ class JobChoice(ChosenField):
     BINDINGS: ClassVar[list[BindingType]] = [ENTER]
 
 
-class JobFormScreen(Page):
+class JobFormScreen(FormPage):
     """A job to start on the workers of a TPU."""
 
     HELP = """
@@ -88,10 +88,6 @@ goes on when you close the laptop.
 `tpustarter tpu job start --help` lists what this form leaves out: files that git ignores, the size
 that may be sent, and another way to connect.
 """
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("tab,down", "move(1)", "next field", key_display="Tab", tooltip="one field down"),
-        Binding("shift+tab,up", "move(-1)", show=False),
-    ]
 
     def __init__(self, tpu: ListedTpu, project: Project) -> None:
         super().__init__(f"Start a job on {escape_text(tpu.name)}: nothing is sent yet")
@@ -117,8 +113,6 @@ that may be sent, and another way to connect.
         yield Static("", id="headline")
 
     def _row(self, name: str, field: Widget) -> Widget:
-        if isinstance(field, JobInput):
-            field.cursor_blink = False
         label = Static(Content(name.ljust(LABEL)), classes="mark")
         return Horizontal(label, field, classes="typed field")
 
@@ -158,10 +152,7 @@ that may be sent, and another way to connect.
         say = "Enter sends the folder and starts the command."
         if not self._typed("command"):
             say = "Type the command that is to run."
-        self._say(say)
-
-    def _say(self, text: str) -> None:
-        self.query_one("#headline", Static).update(Content(text))
+        self.query_one("#headline", Static).update(Content(say))
 
     @work(thread=True, exclusive=True, exit_on_error=False, group=f"{LOAD}-files")
     def _look(self, folder: str) -> None:
@@ -188,7 +179,7 @@ that may be sent, and another way to connect.
             yield HangingText("! ", style_sentence(self._files.full_text))
             return
         for name, text in self._describe():
-            yield HangingText(Content.styled(name.ljust(LABEL), "$label"), style_sentence(text))
+            yield HangingText(name.ljust(LABEL), style_sentence(text))
         yield HangingText("", "")
         yield HangingText("", "The same on the command line:")
         for line in event_text.command_lines(self._same(), max(self.size.width - 4, 20)):
@@ -227,11 +218,6 @@ that may be sent, and another way to connect.
             *((f"--again={order.again}",) if order.again else ()),
             *("--follow", "--", order.command[0] or "COMMAND"),
         )
-
-    def action_move(self, by: int) -> None:
-        fields = [*self.query("JobInput, JobChoice")]
-        at = fields.index(self.focused) if self.focused in fields else 0
-        self.set_focus(fields[(at + by) % len(fields)])
 
     @on(Input.Submitted)
     @on(ChosenField.Submitted)
@@ -284,5 +270,4 @@ that may be sent, and another way to connect.
         self.tutor.push_screen(screen, leave)
 
     def on_resize(self) -> None:
-        super().on_resize()
         self._show()

@@ -37,6 +37,7 @@ from tpustarter.tui.tpus import tpu_work
 from tpustarter.tui.tpus.job_form_screen import JobFormScreen
 from tpustarter.tui.tpus.job_screen import JobScreen
 from tpustarter.tui.tpus.job_work import JobSubject
+from tpustarter.tui.tpus.tpu_rows import make_fact_line
 from tpustarter.tui.tpus.tpu_work import StoppedError
 
 WORDS: dict[JobState, tuple[str, str]] = {
@@ -101,7 +102,6 @@ from another machine. Those that this machine knows are in the list meanwhile.
 
     def on_screen_resume(self) -> None:
         """Query the workers again, because another screen may have started or ended a job."""
-        super().on_screen_resume()
         self.action_ask()
 
     def action_ask(self) -> None:
@@ -237,17 +237,13 @@ def _make_row(job: ListedJob, now: datetime) -> Row:
 
 def _describe_job(job: ListedJob) -> Iterator[LaidOutLines]:
     record = job.record
-    yield _fact("do", DO[job.state])
+    yield make_fact_line("do", DO[job.state])
     for text in job.words():
-        yield _fact("state", text)
-    yield _fact("command", f"`{worker_connection.quote_command(record.command)}`")
+        yield make_fact_line("state", text)
+    yield make_fact_line("command", f"`{worker_connection.quote_command(record.command)}`")
     if record.fetch or record.give_back:
         ends = [f"fetch {', '.join(record.fetch)}"] if record.fetch else []
         ends += [f"delete `{record.tpu}`"] if record.give_back else []
         done = "done" if record.is_done else "when it is followed to its end, with Enter"
-        yield _fact("then", f"{phrases.join_words(ends)}: {done}")
-    yield _fact("logs", interpreters.format_path(record.log_folder, os.environ))
-
-
-def _fact(name: str, text: str) -> LaidOutLines:
-    return HangingText(Content.styled(f"{name:<8} ", "$label"), style_sentence(text))
+        yield make_fact_line("then", f"{phrases.join_words(ends)}: {done}")
+    yield make_fact_line("logs", interpreters.format_path(record.log_folder, os.environ))

@@ -36,10 +36,8 @@ from tpustarter.tui.kit.text_layout import HangingText, LaidOutLines, status_wor
 from tpustarter.tui.tpus import job_work, tpu_work
 from tpustarter.tui.tpus.job_work import FirstFailure, JobDone, JobOpened, JobSubject, ScreenEvent
 from tpustarter.tui.tpus.tpu_work import StoppedError
-from tpustarter.tui.tpus.worker_output import WorkersScreen, WorkerStatus
+from tpustarter.tui.tpus.worker_output import PAINT_S, WorkersScreen, WorkerStatus
 
-PAINT_S = 0.2
-"""Seconds between two updates of the output."""
 ANY_RESULT = "out/**"
 
 
@@ -93,7 +91,6 @@ marked one wrote last is below, and **Enter** gives that the whole screen, and b
         return self._job is not None and self._job.record.phase != "starting"
 
     def on_mount(self) -> None:
-        super().on_mount()
         self._run.begin(self._play)
 
     def _play(self) -> Iterator[ScreenEvent]:

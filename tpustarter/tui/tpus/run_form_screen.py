@@ -21,13 +21,13 @@ from tpustarter.cloud.jobs.worker_calls import ConnectionSettings
 from tpustarter.cloud.text import event_text
 from tpustarter.core.problem import Problem
 from tpustarter.text.terminal import escape_text
-from tpustarter.tui.kit.page import Page
+from tpustarter.tui.kit.form_page import FormPage, TextField
 from tpustarter.tui.kit.safe_text import clean_text
 from tpustarter.tui.kit.text_layout import HangingText, LaidOutLines, StackedText, style_sentence
 from tpustarter.tui.tpus.run_screen import TpuRunScreen
 
 
-class WorkerCommandInput(Input):
+class WorkerCommandInput(TextField):
     """The input line for the command, or for the workers."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -41,7 +41,7 @@ class WorkerCommandInput(Input):
     ]
 
 
-class RunCommandScreen(Page):
+class RunCommandScreen(FormPage):
     """A command to type, and the workers that run it."""
 
     HELP = """
@@ -58,8 +58,7 @@ the others.
 What every worker writes is kept in a file of its own, and the next screen names the folder.
 """
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("tab,down", "move", "next field", key_display="Tab", tooltip="the other field"),
-        Binding("shift+tab,up", "move", show=False),
+        Binding("tab,down", "move(1)", "next field", key_display="Tab", tooltip="the other field"),
     ]
 
     def __init__(self, tpu: ListedTpu, project: Project) -> None:
@@ -80,9 +79,7 @@ What every worker writes is kept in a file of its own, and the next screen names
     def _line(self, name: str, value: str) -> Iterator[Widget]:
         with Horizontal(classes="typed"):
             yield Static(Content(f"{name}  "), classes="mark")
-            line = WorkerCommandInput(value, id=f"run-{name}")
-            line.cursor_blink = False
-            yield line
+            yield WorkerCommandInput(value, id=f"run-{name}")
 
     def _opening(self) -> str:
         where = event_text.format_type_and_zone(self._tpu)
@@ -134,16 +131,6 @@ What every worker writes is kept in a file of its own, and the next screen names
         for caution in remote_command_text.list_warnings(chosen):
             yield HangingText("", "")
             yield HangingText("", style_sentence(caution))
-
-    def action_move(self) -> None:
-        lines = list(self.query(WorkerCommandInput))
-        at = lines.index(self.focused) if isinstance(self.focused, WorkerCommandInput) else 0
-        self.set_focus(lines[(at + 1) % len(lines)])
-
-    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        if action == "move":
-            return self._total > 1
-        return super().check_action(action, parameters)
 
     @on(Input.Submitted)
     def _submit(self) -> None:

@@ -30,10 +30,8 @@ from tpustarter.tui.kit.screen_runner import ScreenRunner
 from tpustarter.tui.kit.text_layout import HangingText, LaidOutLines, status_word, style_sentence
 from tpustarter.tui.tpus import tpu_work
 from tpustarter.tui.tpus.tpu_work import StoppedError
-from tpustarter.tui.tpus.worker_output import WorkerBoard, WorkersScreen, WorkerStatus
+from tpustarter.tui.tpus.worker_output import PAINT_S, WorkerBoard, WorkersScreen, WorkerStatus
 
-PAINT_S = 0.2
-"""Seconds between two updates of the output."""
 CONNECTING = "Connecting, which usually takes 5 to 20 s."
 
 
@@ -86,7 +84,6 @@ What the marked one wrote last is below, and **Enter** gives that the whole scre
         )
 
     def on_mount(self) -> None:
-        super().on_mount()
         self._run.begin(self._play)
 
     def _play(self) -> Iterator[WorkersStarted | WorkersEnded]:

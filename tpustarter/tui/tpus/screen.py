@@ -5,7 +5,6 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from datetime import datetime
 from functools import partial
 from typing import ClassVar
 
@@ -14,7 +13,7 @@ from textual.binding import Binding, BindingType
 
 from tpustarter.cloud.api import project_and_zone, tpu_client
 from tpustarter.cloud.api.api_client import ProjectClient
-from tpustarter.cloud.api.clock import Clock, WallClock
+from tpustarter.cloud.api.clock import Clock
 from tpustarter.cloud.api.project_and_zone import Project
 from tpustarter.cloud.billing import inventory, ledger
 from tpustarter.cloud.billing.inventory import ListedTpu
@@ -127,7 +126,6 @@ gcloud is configured for.
         self._is_stale = True
 
     def on_mount(self) -> None:
-        super().on_mount()
         self.query_one(DetailRows).leading = TO_A_PROJECT
 
     def on_screen_suspend(self) -> None:
@@ -201,15 +199,15 @@ gcloud is configured for.
         if isinstance(what, TpuQueryResult):
             self._take(what)
         elif isinstance(what, TpuPlan):
-            self._end_wait()
+            self._stopped = None
             self._show()
             sheet = ConfirmName(what.title, StackedText(what.lines), what.name, what.to_do)
             self.tutor.push_screen(sheet, lambda yes: self._begin(what, yes=yes))
         elif isinstance(what, str):
-            self._end_wait()
+            self._stopped = None
             self.show_text(what)
         else:
-            self._end_wait()
+            self._stopped = None
             self._show()
             self.show_error(what)
         self.refresh_bindings()
@@ -222,7 +220,7 @@ gcloud is configured for.
             return
         if answer.number != self._number:
             return
-        self._end_wait()
+        self._stopped = None
         self._seen = answer.seen or self._seen
         self._show()
         if answer.seen is None:
@@ -231,15 +229,8 @@ gcloud is configured for.
                 f"{format_bill_and_leftovers(self._seen)}"
             )
 
-    def _end_wait(self) -> None:
-        self._stopped = None
-
-    @property
-    def _now(self) -> datetime:
-        return (self.tutor.clock or WallClock()).now()
-
     def _show(self, *, but_waiting: bool = False) -> None:
-        self.query_one(RowList).show(make_tpu_rows(self._seen, self._now))
+        self.query_one(RowList).show(make_tpu_rows(self._seen, self.tutor.now))
         self.set_class(not self._seen.tpus, "-empty")
         self.set_area_title("rows", format_tpu_count(self._seen))
         self._show_opening()
@@ -271,7 +262,7 @@ gcloud is configured for.
         details.display = marked is not None
         if marked:
             whole = self.has_class("-details")
-            lines = describe_tpu(marked, self._seen.project, self._now, whole=whole)
+            lines = describe_tpu(marked, self._seen.project, self.tutor.now, whole=whole)
             self.show_details(StackedText(lines))
             self.set_area_title("details", escape_text(marked.name))
             details.scroll_home(animate=False)
@@ -399,7 +390,8 @@ def _read_known_tpus() -> KnownTpus:
 
 def _can_be(action: str, tpu: ListedTpu, parameters: tuple[object, ...]) -> bool:
     if action == "watch":
-        return _can_be_watched(tpu)
+        # Only a request is followed, and a node made without one has none.
+        return not tpu.nodes or any(node.queued_resource for node in tpu.nodes)
     if action == "switch":
         return plans_to_confirm.choose_stop_or_start(tpu) in parameters
     if action in ("check_hosts", "watch_hosts"):
@@ -407,8 +399,3 @@ def _can_be(action: str, tpu: ListedTpu, parameters: tuple[object, ...]) -> bool
     if action == "command":
         return bool(tpu.nodes) and all(node.state == "READY" for node in tpu.nodes)
     return True
-
-
-def _can_be_watched(tpu: ListedTpu) -> bool:
-    """Return whether there is a request to follow: a node made without one has none."""
-    return not tpu.nodes or any(node.queued_resource for node in tpu.nodes)

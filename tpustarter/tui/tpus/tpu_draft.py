@@ -18,37 +18,24 @@ from tpustarter.core.problem import Problem
 from tpustarter.machine.tpus import TpuType
 
 TIERS: tuple[Tier, ...] = ("on-demand", "spot", "reserved", "flex-start")
-TYPED = {
-    "project": ("project", "empty: the one that gcloud uses"),
-    "name": ("name", "lowercase letters, digits and `-`"),
-    "type": ("type", "such as v5e-1 or v6e-8"),
-    "zones": ("zones", "one or more, tried in this order"),
-    "runs": ("runs", "until Google deletes it, like 4h"),
-    "reservation": ("from", "name of the reservation"),
-    "version": ("version", "empty: the one Google documents"),
-}
-"""The text fields: label and note."""
 ADDRESSES = ("external and internal", "internal only")
 
 APIS = ("as the type needs it", "cloud-tpu", "compute")
-CHOSEN = {
-    "tier": ("tier", TIERS),
-    "addresses": ("addresses", ADDRESSES),
-    "api": ("api", APIS),
+FIELDS: dict[str, str | tuple[str, ...]] = {
+    "project": "empty: the one that gcloud uses",
+    "name": "lowercase letters, digits and `-`",
+    "type": "such as v5e-1 or v6e-8",
+    "zones": "one or more, tried in this order",
+    "tier": TIERS,
+    "runs": "until Google deletes it, like 4h",
+    "reservation": "name of the reservation",
+    "version": "empty: the one Google documents",
+    "addresses": ADDRESSES,
+    "api": APIS,
 }
-"""The fields with fixed values: label and values."""
-ORDER = (
-    "project",
-    "name",
-    "type",
-    "zones",
-    "tier",
-    "runs",
-    "reservation",
-    "version",
-    "addresses",
-    "api",
-)
+"""The fields in order: the note on a text field, or the values of a field that has fixed ones."""
+LABELS = {"reservation": "from"}
+"""The labels that differ from the field's name."""
 OF_TIER: dict[str, Tier] = {"runs": "flex-start", "reservation": "reserved"}
 """The fields that only one tier has."""
 NOTES = {
@@ -95,10 +82,10 @@ class TpuDraft:
         """The typed zones, each once."""
         return list(dict.fromkeys(self.zones.replace(",", " ").split()))
 
-    def find_api(self, zone: str = "") -> ApiChoice | None:
+    def find_api(self) -> ApiChoice | None:
         """Return the API that makes this TPU, or None if the type or the choice is wrong."""
         try:
-            return self._choose_api(zone)
+            return self._choose_api()
         except Problem:
             return None
 

@@ -75,6 +75,11 @@ class KnownTpus:
         return next((tpu for tpu in self.tpus if make_row_id(tpu) == key), None)
 
 
+def make_fact_line(name: str, text: str) -> HangingText:
+    """Return a fact, as a sentence next to its name."""
+    return HangingText(f"{name:<8} ", style_sentence(text))
+
+
 def make_row_id(tpu: ListedTpu) -> str:
     """Return the id of a TPU's row."""
     return f"{tpu.project}/{tpu.zone}/{tpu.name}"
@@ -179,45 +184,45 @@ def describe_tpu(
     """
     state = tpu.state
     if whole:
-        yield _fact("name", _name(tpu, project))
-        yield _fact("state", f"{state.name}  {state.meaning}")
-    yield _fact("do", _DO.get(state.name, state.do))
+        yield make_fact_line("name", _name(tpu, project))
+        yield make_fact_line("state", f"{state.name}  {state.meaning}")
+    yield make_fact_line("do", _DO.get(state.name, state.do))
     yield from _keys(tpu)
     if tpu.error:
         yield from _describe_error(tpu)
     if state.next or state.usually:
-        yield _fact("next", f"{state.next} {state.usually}".strip())
+        yield make_fact_line("next", f"{state.next} {state.usually}".strip())
     for sentence in (text for text in event_text.describe_tpu_row(tpu) if text):
-        yield _fact("", sentence)
+        yield make_fact_line("", sentence)
     for node in tpu.nodes:
         yield from _slice(node)
     if state.name in ("ACTIVE", "READY") and tpu.nodes:
-        yield _fact("connect", worker_connection.build_login_command(tpu.nodes[0]))
+        yield make_fact_line("connect", worker_connection.build_login_command(tpu.nodes[0]))
     if tpu.nodes:
         estimates = cost.estimate_costs(tpu.nodes, now, trc_grant.find_grant())
         for estimate in estimates[:1]:
-            yield _fact("cost", estimate.words)
+            yield make_fact_line("cost", estimate.words)
     if not whole:
-        yield _fact("name", _name(tpu, project))
+        yield make_fact_line("name", _name(tpu, project))
     for node in tpu.nodes:
         image = f", {node.runtime_version}" if node.runtime_version else ""
-        yield _fact("node", f"{node.name}: {node.state}{image}")
+        yield make_fact_line("node", f"{node.name}: {node.state}{image}")
         yield from _addresses(node.internal_addresses, node.external_addresses)
 
 
 def _keys(tpu: ListedTpu) -> Iterator[LaidOutLines]:
     """Yield the keys that use a TPU."""
     if tpu.state.name in ("ACTIVE", "READY") and tpu.nodes:
-        yield _fact("job", "Press b to run a program on it that goes on when you leave.")
+        yield make_fact_line("job", "Press b to run a program on it that goes on when you leave.")
     if tpu.is_slice:
-        yield _fact("check", "Press h to check all of its hosts as one.")
+        yield make_fact_line("check", "Press h to check all of its hosts as one.")
 
 
 def _slice(node: TpuNode) -> Iterator[LaidOutLines]:
     """Yield the drawing of a slice; words repeat what its colours show."""
     for number, row in enumerate(slice_drawing.align_rows(slice_drawing.draw_slice_rows(node))):
         if not number:
-            yield _fact("slice", slice_drawing.describe_slice_hosts(node))
+            yield make_fact_line("slice", slice_drawing.describe_slice_hosts(node))
         state = status_word(STYLES.get(row.mark, ""), escape_text(row.words))
         yield HangingText(
             Content(f"{' ' * 9}{row.label}  ") + colour_slice_drawing(row.signs) + "  ", state
@@ -240,18 +245,14 @@ def _name(tpu: ListedTpu, project: Project | None) -> str:
 def _describe_error(tpu: ListedTpu) -> Iterator[LaidOutLines]:
     why, fixes = event_text.describe_error(tpu)
     if why:
-        yield _fact("why", why)
+        yield make_fact_line("why", why)
     for number, fix in enumerate(fixes[:3]):
         label = "or" if number else "fix"
-        yield _fact(label, f"`{fix}`" if known_failures.is_fix_command(fix) else fix)
+        yield make_fact_line(label, f"`{fix}`" if known_failures.is_fix_command(fix) else fix)
 
 
 def _addresses(inside: Sequence[str], outside: Sequence[str]) -> Iterator[LaidOutLines]:
     for worker, address in enumerate(inside):
         external = outside[worker : worker + 1]
         shown = f"{external[0]} from outside" if external else "no external address"
-        yield _fact("", f"worker {worker}: {address}, {shown}")
-
-
-def _fact(name: str, text: str) -> LaidOutLines:
-    return HangingText(Content.styled(f"{name:<8} ", "$label"), style_sentence(text))
+        yield make_fact_line("", f"worker {worker}: {address}, {shown}")

@@ -54,19 +54,19 @@ class StoppableClock:
     """A clock whose waits end when an event is set."""
 
     def __init__(self, clock: Clock | None, stopped: threading.Event) -> None:
-        self._clock = clock
+        self._clock = clock or WallClock(stopped.wait)
         self._stopped = stopped
 
     def now(self) -> datetime:
         """Return the current time in UTC."""
-        return (self._clock or WallClock()).now()
+        return self._clock.now()
 
     def sleep(self, seconds: float) -> None:
         """Return after this number of seconds; raises StoppedError once the wait is stopped."""
-        if self._clock and not self._stopped.is_set():
+        if not self._stopped.is_set():
             self._clock.sleep(seconds)
             time.sleep(0)  # another thread may want to stop it
-        if self._stopped.is_set() or (self._clock is None and self._stopped.wait(seconds)):
+        if self._stopped.is_set():
             raise StoppedError
 
 

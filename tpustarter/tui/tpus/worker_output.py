@@ -22,6 +22,8 @@ from tpustarter.tui.kit.text_layout import HangingText, LaidOutLines, StackedTex
 
 Ended = TypeVar("Ended")
 
+PAINT_S = 0.2
+"""Seconds between two updates of the output."""
 KEPT_LINES = 500
 KEPT_CHARACTERS = 1000
 """Maximum number of characters of one line; the log file has the rest."""
@@ -90,7 +92,6 @@ class WorkersScreen(ListWithDetails, Generic[Ended]):
         self._painted: list[WorkerStatus[Ended]] = []
 
     def on_mount(self) -> None:
-        super().on_mount()
         self.query_one("#details").display = True
 
     def make_row(self, part: WorkerStatus[Ended]) -> Row:

@@ -21,9 +21,5 @@ def paint_frame(render: Callable[[Paint], Iterable[str]]) -> Content:
         styled[line] = STYLES[status]
         return line
 
-    return Content("\n").join(_style(line, styled.get(line)) for line in [*render(paint)])
-
-
-def _style(line: str, style: str | None) -> Content:
-    content = style_lines(line)
-    return content.stylize(style) if style else content
+    lines = [*render(paint)]
+    return Content("\n").join(style_lines(line).stylize(styled.get(line, "")) for line in lines)

@@ -87,7 +87,7 @@ class BlockView(Vertical, can_focus=True):
     def on_mount(self) -> None:
         if self.state.kept_result:
             self._printed.show_before(self.state.kept_result.output)
-        self._show_status()
+        self.show_status()
         self._show_expected()
 
     def _show_expected(self) -> None:
@@ -129,10 +129,6 @@ class BlockView(Vertical, can_focus=True):
         """The first of the folds with the hint and the answer that is closed, or else None."""
         return next((fold for fold in self.help_folds if fold.collapsed), None)
 
-    def update_next_help(self) -> None:
-        """Update the sentence about the hint or the answer after one was opened or closed."""
-        self._show_status()
-
     def end_edit(self) -> None:
         """Close the editor and keep its code."""
         if self.code.is_editing:
@@ -159,7 +155,7 @@ class BlockView(Vertical, can_focus=True):
 
     def _show_code(self) -> None:
         self._paint()
-        self._show_status()
+        self.show_status()
 
     def _paint(self) -> None:
         """Show the code, and mark the line that raised if this code was executed."""
@@ -183,7 +179,7 @@ class BlockView(Vertical, can_focus=True):
         self._waiting = status_word("run", f"RUN  {seconds:.0f} s") + (
             f"  {activity}" if activity else ""
         )
-        self._show_status()
+        self.show_status()
 
     @property
     def has_output(self) -> bool:
@@ -212,7 +208,7 @@ class BlockView(Vertical, can_focus=True):
             self._printed.display = False
         self._show_drawings(result.drawings)
         self._paint()
-        self._show_status()
+        self.show_status()
         self._show_expected()
 
     def show_drawings(self, drawings: Iterable[Drawing]) -> None:
@@ -239,10 +235,11 @@ class BlockView(Vertical, can_focus=True):
         """Show whether the block's variables still exist; return whether this has changed."""
         has_changed = self.state.follow(has_run=has_run)
         if has_changed:
-            self._show_status()
+            self.show_status()
         return has_changed
 
-    def _show_status(self) -> None:
+    def show_status(self) -> None:
+        """Update the sentences about the block's state and about its hint or answer."""
         words = self._words()
         self._printed.set_title(block_text.output_title(self.state, words))
         if self._shown_words and words.is_like(self._shown_words):
@@ -268,12 +265,7 @@ class BlockView(Vertical, can_focus=True):
         """Return the block's name and state if its status line is out of view, or ""."""
         if seen.overlaps(self.query_one(".status").region):
             return ""
-        return f"{self.name_on_page}: {self._words().state}"
-
-    @property
-    def name_on_page(self) -> str:
-        """The block's name within a sentence, such as `block 2`."""
-        return self.block.name
+        return f"{self.block.name}: {self._words().state}"
 
     def _words(self) -> BlockStatusText:
         fold = self.next_help.summary if self.next_help else ""

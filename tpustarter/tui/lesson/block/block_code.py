@@ -74,6 +74,7 @@ class BlockCode(Vertical):
 
     @property
     def is_editing(self) -> bool:
+        """True if the editor is open."""
         return self._editor is not None
 
     async def edit(self) -> None:

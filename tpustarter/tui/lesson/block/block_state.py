@@ -22,42 +22,28 @@ _EXCEPTION = re.compile(r"(\w+\.)*\w+(Error|Exception)\b")
 
 
 class CurrentCode(Protocol):
-    """A block's current code, either the lesson's or the user's."""
+    """The part of `BlockCode` that a block's state depends on."""
 
     @property
-    def text(self) -> str:
-        """The code as shown in the editor."""
-        ...
+    def text(self) -> str: ...
 
     @property
-    def exact_code(self) -> str:
-        """The code to execute."""
-        ...
+    def exact_code(self) -> str: ...
 
     @property
-    def is_edited(self) -> bool:
-        """True if the user has changed the lesson's code."""
-        ...
+    def is_edited(self) -> bool: ...
 
     @property
-    def is_outdated(self) -> bool:
-        """True if the lesson's code has changed since the user edited it."""
-        ...
+    def is_outdated(self) -> bool: ...
 
     @property
-    def waits_for_change(self) -> bool:
-        """True if the block is a task whose code the user has not changed yet."""
-        ...
+    def waits_for_change(self) -> bool: ...
 
     @property
-    def has_gap(self) -> bool:
-        """True if the code has a gap that must be filled before it can run."""
-        ...
+    def has_gap(self) -> bool: ...
 
     @property
-    def is_editing(self) -> bool:
-        """True if the editor is open."""
-        ...
+    def is_editing(self) -> bool: ...
 
 
 class EarlierResult:

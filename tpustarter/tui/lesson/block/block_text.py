@@ -79,15 +79,7 @@ def make_block_status_text(
         return BlockStatusText("RUN", waiting)
     if result is None:
         return _before_run(state)
-    words = make_result_text(
-        result,
-        is_try=state.block.is_try,
-        is_edited=code.is_edited,
-        is_editing=code.is_editing,
-        is_done=state.is_done,
-        next_help="" if state.is_other_code else next_help,
-        shows_error=state.catches_error,
-    )
+    words = _after_run(state, result, next_help="" if state.is_other_code else next_help)
     if state.is_other_code:  # keep showing the reason while the user fixes the code
         is_told = bool(words.note) and code.is_edited
         note = (Content("Before your change:"), *words.note) if is_told else ()
@@ -138,27 +130,9 @@ def _how(code: CurrentCode) -> str:
     return "press e to change it, and Ctrl+R to run it"
 
 
-def make_result_text(
-    result: BlockResult,
-    *,
-    is_try: bool,
-    is_edited: bool,
-    is_editing: bool,
-    next_help: str,
-    is_done: bool,
-    shows_error: bool,
-) -> BlockStatusText:
-    """Return the status texts of a block whose current code has run.
-
-    Args:
-        result: The result of the run.
-        is_try: Whether the block is a task.
-        is_edited: Whether the user has changed it.
-        is_editing: Whether its editor is open, in which case letter keys type text.
-        next_help: The fold that can be opened next, `HINT` or `ANSWER`; or else "".
-        is_done: Whether the block has passed before.
-        shows_error: Whether its expected output begins with an exception that it catches.
-    """
+def _after_run(state: BlockState, result: BlockResult, *, next_help: str) -> BlockStatusText:
+    """Return the status texts of a block whose current or earlier code has run."""
+    is_edited, is_editing = state.code.is_edited, state.code.is_editing
     if result.status == "notrun":
         return _not_run(result)
     if result.status == "skip":
@@ -169,9 +143,9 @@ def make_result_text(
     line = f", line {result.traceback_line_numbers[0]}" if result.traceback_line_numbers else ""
     where = f"{line}  {result.seconds:.1f} s{_describe_devices(result.ran_on)}"
     if result.status == "pass":
-        raises = "  raises, as it should" if shows_error else ""
+        raises = "  raises, as it should" if state.catches_error else ""
         return BlockStatusText("pass", status_word("pass", "pass") + raises + where)
-    if result.status in ("fail", "error") and is_try:
+    if result.status in ("fail", "error") and state.block.is_try:
         first = "" if is_edited else f"; change it first{'' if is_editing else ', with e'}"
         where_to_look = _name_next_help(next_help, is_editing=is_editing)
         reason = tuple(_reason(result, is_task=True))
@@ -179,9 +153,9 @@ def make_result_text(
         return BlockStatusText(f"not yet{line}", title, reason, where_to_look)
     if result.status == "fail" and is_edited:
         how = "Esc, and then u," if is_editing else "u"
-        stays = STAYS if is_done else _missing(result)
+        stays = STAYS if state.is_done else _missing(result)
         note = style_sentence(f"{stays} {how} brings the lesson's code back.")
-        if is_done:
+        if state.is_done:
             ran = Content(f"ran{where}; it prints something else now")
             return BlockStatusText(f"ran{line}", ran, (note,))
         return BlockStatusText(f"not yet{line}", status_word("warn", "not yet") + where, (note,))
@@ -214,17 +188,12 @@ def _gone(*, was_stopped: bool, is_editing: bool) -> Content:
 
 
 def _not_run(result: BlockResult) -> BlockStatusText:
-    if result.reason != "interrupted":
-        return BlockStatusText(
-            "NOT RUN", status_word("notrun", "NOT RUN") + escape_text(f"  {result.detail}")
-        )
-    if result.seconds:
-        return BlockStatusText(
-            "STOPPED", status_word("notrun", "STOPPED") + f"  {result.seconds:.1f} s, by you"
-        )
-    return BlockStatusText(
-        "NOT RUN", status_word("notrun", "NOT RUN") + "  stopped by you before it began"
-    )
+    state, why = "NOT RUN", result.detail
+    if result.reason == "interrupted":
+        why = "stopped by you before it began"
+        if result.seconds:
+            state, why = "STOPPED", f"{result.seconds:.1f} s, by you"
+    return BlockStatusText(state, status_word("notrun", state) + escape_text(f"  {why}"))
 
 
 def _reason(result: BlockResult, *, is_task: bool = False) -> Iterator[LaidOutLines | Content]:

@@ -72,7 +72,7 @@ class RunToBlock:
         gaps = [view for view in down_to if view.code.has_gap]
         if gaps == [self.here]:
             return self.here.gap_message
-        *others, last = [view.name_on_page for view in gaps] or [""]
+        *others, last = [view.block.name for view in gaps] or [""]
         if others:
             blocks = f"{', '.join(others)} and {last}".capitalize()
             return f"{blocks} were left out, because they wait for your code."

@@ -29,10 +29,6 @@ class FoldedPart(Collapsible):
             expanded_symbol="v",
         )
 
-    def toggle(self) -> None:
-        """Open a closed part, or close an open one."""
-        self.collapsed = not self.collapsed
-
     def watch_collapsed(self, collapsed: bool) -> None:  # noqa: FBT001  Textual's signature
         self.title = f"{self._heading}  (o {'opens' if collapsed else 'closes'} it)"
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 from textual import work
 from textual.content import Content
@@ -30,12 +31,11 @@ _KEY_WIDTH = len("n, Enter") + 2
 """The width of the key column."""
 
 
+@dataclass
 class SetupLookedFor(Message):
     """Sent when the set-up that the lesson needs has been looked for again."""
 
-    def __init__(self, *, is_needed: bool) -> None:
-        super().__init__()
-        self.is_needed = is_needed
+    is_needed: bool
 
 
 class LessonEndView(Static):
@@ -118,8 +118,8 @@ class LessonEndView(Static):
             if one not in left:
                 yield HangingText(_key(key), style_sentence(f"Exercise, solved: {one.title}"))
                 key = ""
-        if opened.checks:
-            text = f"Run the checks that prove it: {', '.join(opened.checks)}"
+        if checks := opened.lesson.checks:
+            text = f"Run the checks that prove it: {', '.join(checks)}"
             yield HangingText(_key("c"), style_sentence(text))
         if not way.lesson:
             yield HangingText("", style_sentence(way.text))

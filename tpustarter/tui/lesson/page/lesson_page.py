@@ -16,12 +16,12 @@ from textual.widgets import Collapsible, TextArea
 
 from tpustarter.setup.environment.needed_setups import NeededSetup
 from tpustarter.tui.app.messages import ProgressSaved
-from tpustarter.tui.kit.follow_output import OutputFollower
 from tpustarter.tui.kit.row_list import get_app
 from tpustarter.tui.lesson.block.block import BlockResized, BlockView
 from tpustarter.tui.lesson.opened_lesson import OpenedLesson
 from tpustarter.tui.lesson.page import page_scrolling
 from tpustarter.tui.lesson.page.folded_parts import FoldedPart
+from tpustarter.tui.lesson.page.follow_output import OutputFollower
 from tpustarter.tui.lesson.page.lesson_end import LessonEndView, SetupLookedFor
 from tpustarter.tui.lesson.page.lesson_widgets import KeyHint, make_widgets
 from tpustarter.tui.lesson.page.question import QuestionView
@@ -100,7 +100,7 @@ class LessonPage(VerticalScroll):
 
         Closed folds come before open ones.
         """
-        folds = [fold for fold in self._folds if self.region.overlaps(fold.region)]
+        folds = [fold for fold in self._folds if self.is_in_sight(fold)]
         closed = [fold for fold in folds if fold.collapsed]
         marked = self.marked_block
         below = [marked.next_help, *marked.help_folds] if marked else []
@@ -111,7 +111,7 @@ class LessonPage(VerticalScroll):
         """Scroll to an opened fold, and update the task whose answer it contains."""
         for view in self.views:
             if event.collapsible in view.help_folds:
-                view.update_next_help()
+                view.show_status()
         if not event.collapsible.collapsed:
             self.stop_following()
             self.call_after_refresh(event.collapsible.scroll_visible, animate=False)
@@ -139,7 +139,7 @@ class LessonPage(VerticalScroll):
         first block in view, preferably one that has not passed, and finally the last used one.
         """
         views = self.views
-        in_sight = [view for view in views if self.region.overlaps(view.region)]
+        in_sight = [view for view in views if self.is_in_sight(view)]
         focused = self._focused_block
         if focused and (focused in in_sight or focused.code.is_editing):
             return focused
@@ -212,9 +212,8 @@ class LessonPage(VerticalScroll):
     def next_open(self) -> UnfinishedItem | None:
         """Return the first open item below, or the first one above, or None if all are done."""
         tasks = self._tasks()
-        here = next(
-            (view for view in (self._jumped_to, self.marked_block) if self._is_here(view)), None
-        )
+        known = filter(None, (self._jumped_to, self.marked_block))
+        here = next((view for view in known if self.is_in_sight(view)), None)
         first = tasks.index(here) + 1 if here else 0
         if here is None:
             first = sum(view.region.bottom <= self.region.y for view in tasks)
@@ -233,14 +232,6 @@ class LessonPage(VerticalScroll):
     def _tasks(self) -> list[BlockView | QuestionView]:
         """Return the blocks and questions from top to bottom, without those in closed folds."""
         return [view for view, folds in self._all_tasks if not any(f.collapsed for f in folds)]
-
-    def _is_here(self, view: Widget | None) -> bool:
-        return view is not None and view.is_attached and self.region.overlaps(view.region)
-
-    def show_question(self, view: QuestionView) -> None:
-        """Scroll a question into view, with all of its answers if they fit."""
-        self.screen.set_focus(self)
-        self.bring_into_sight(view)
 
     def bring_into_sight(self, view: BlockView | QuestionView) -> None:
         """Scroll a block or question into view, with the figure above it if both fit."""
@@ -312,7 +303,7 @@ class LessonPage(VerticalScroll):
     @property
     def exercise_in_sight(self) -> str:
         """The name of the last exercise that a hint in view leads to, or ""."""
-        hints = [hint for hint in self.query(KeyHint) if hint.exercise and self._is_here(hint)]
+        hints = [hint for hint in self.query(KeyHint) if hint.exercise and self.is_in_sight(hint)]
         return hints[-1].exercise if hints else ""
 
     @property
@@ -324,10 +315,6 @@ class LessonPage(VerticalScroll):
     def needed_setup(self) -> NeededSetup | None:
         """The set-up without which all blocks are skipped, or None."""
         return self._ending.needed if self._ending and self.views else None
-
-    @property
-    def needs_setup(self) -> bool:
-        return self.needed_setup is not None
 
     @property
     def is_done(self) -> bool:
@@ -375,9 +362,9 @@ class LessonPage(VerticalScroll):
         show = self._following.show_end
         self.call_after_refresh(show, view, was_pushed=was_pushed, goes_on=goes_on)
 
-    def is_in_sight(self, view: BlockView) -> bool:
-        """Return whether any line of a block is in view."""
-        return self.region.overlaps(view.region)
+    def is_in_sight(self, widget: Widget) -> bool:
+        """Return whether any line of a widget is in view."""
+        return self.region.overlaps(widget.region)
 
     def read_on(self, view: BlockView | None) -> None:
         """Scroll to the next block that has not run, but at most by a screen, to skip no line.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 from textual import events
 from textual.content import Content
@@ -20,12 +21,12 @@ from tpustarter.tui.kit.text_layout import (
 )
 
 
+@dataclass
 class AnswerPicked(Message):
     """Sent when the user has clicked an answer."""
 
-    def __init__(self, view: QuestionView, number: int) -> None:
-        super().__init__()
-        self.view, self.number = view, number
+    view: QuestionView
+    number: int
 
 
 class QuestionView(Static):
@@ -80,17 +81,14 @@ class QuestionView(Static):
         if self.is_done:
             state = status_word("pass", "answered right")
         else:
-            state = status_word("warn", "not yet") if self._chosen else Content(self._invitation)
+            press = Content(f"press {self._numbers}")
+            state = status_word("warn", "not yet") if self._chosen else press
         self.border_title = Content("Question: ") + state
         self.update(StackedText(piece for _, piece in self._pieces()))
 
     @property
-    def _invitation(self) -> str:
-        """The text before an answer is given, such as `press 1, 2 or 3`."""
-        return f"press {self._numbers}"
-
-    @property
     def _numbers(self) -> str:
+        """The keys of the answers, such as `1, 2 or 3`."""
         *others, last = (str(number + 1) for number in range(len(self.quiz.answers)))
         return f"{', '.join(others)} or {last}"
 
@@ -100,15 +98,10 @@ class QuestionView(Static):
         for number, answer in enumerate(self.quiz.answers, 1):
             yield number, HangingText(f"  {number}  ", style_sentence(answer.text))
             if number in self._chosen:
-                verdict = (
-                    status_word("pass", "right  ")
-                    if answer.is_right
-                    else status_word("warn", "no  ")
-                )
-                yield number, HangingText(verdict.pad_left(5), style_sentence(answer.why))
+                word = ("pass", "right  ") if answer.is_right else ("warn", "no  ")
+                verdict = status_word(*word).pad_left(5)
+                yield number, HangingText(verdict, style_sentence(answer.why))
         if self.was_left and not self.is_done:
             how = f"Press {self._numbers} to answer. Enter goes on without it."
-            yield (
-                0,
-                HangingText("", status_word("run", how)),
-            )  # nothing else shows that the key had an effect
+            # Nothing else shows that the key had an effect.
+            yield 0, HangingText("", status_word("run", how))
