@@ -137,7 +137,8 @@ What every worker writes is kept in a file of its own, and the next screen names
         try:
             self._chosen()
         except Problem:
-            self.set_focus(self.query_one("#run-workers"))
+            for field in self.query("#run-workers"):  # a single worker is not typed
+                self.set_focus(field)
             return
         if self._text:
             self.tutor.push_screen(TpuRunScreen(self._tpu, self._project, self._choice, self._text))
