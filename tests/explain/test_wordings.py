@@ -7,17 +7,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
 from tests.explain import measure
 from tests.support.failures import explain
+from tpustarter.core import content
 from tpustarter.explain import explanation_text, known_failures
 from tpustarter.explain.explanation_text import Explanation
 from tpustarter.explain.failure_ranking import FailureMatch
 from tpustarter.explain.log_scanner import FailureSign
 
 FILE = Path(__file__).with_name("wordings.yml")
-ROWS = yaml.safe_load(FILE.read_text())
+ROWS: Any = content.read_yaml(FILE.read_text())
 
 
 def count_words(found: Explanation) -> int:
