@@ -187,7 +187,7 @@ def test_a_page_of_another_server_starts_no_app() -> None:
     with_server(body)
 
 
-def test_plain_textual_serve_lets_foreign_page_start_app(
+async def test_plain_textual_serve_lets_foreign_page_start_app(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Which is why its server is not used as it is: no token, no look at where a page is from."""
@@ -202,21 +202,18 @@ def test_plain_textual_serve_lets_foreign_page_start_app(
 
     monkeypatch.setattr(asyncio, "create_subprocess_shell", start_known)
 
-    async def body() -> None:
-        app = await Shipped("echo __GANGLION__; head -c 1 > /dev/null")._make_app()
-        app.on_startup.clear()  # it prints a logo
-        async with TestClient(TestServer(app)) as client:
-            socket = await client.ws_connect("/ws", headers={"Origin": "http://evil.example"})
-            assert not socket.closed
-            await socket.close()
-            # It ends the app, and waits for nothing of it.
-            mine = asyncio.current_task()
-            await until_async(lambda: asyncio.all_tasks() == {mine}, asyncio.all_tasks)
-            for process in started:
-                await process.wait()
-            assert started
-
-    asyncio.run(body())
+    app = await Shipped("echo __GANGLION__; head -c 1 > /dev/null")._make_app()
+    app.on_startup.clear()  # it prints a logo
+    async with TestClient(TestServer(app)) as client:
+        socket = await client.ws_connect("/ws", headers={"Origin": "http://evil.example"})
+        assert not socket.closed
+        await socket.close()
+        # It ends the app, and waits for nothing of it.
+        mine = asyncio.current_task()
+        await until_async(lambda: asyncio.all_tasks() == {mine}, asyncio.all_tasks)
+        for process in started:
+            await process.wait()
+        assert started
 
 
 def test_taken_port_is_one_error() -> None:

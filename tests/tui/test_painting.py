@@ -179,21 +179,17 @@ def test_textual_compositor_misses_hidden_moved_and_grown_widgets() -> None:
     assert asyncio.run(grown(Compositor()))[1] == 0
 
 
-def test_only_changed_regions_are_painted() -> None:
+async def test_only_changed_regions_are_painted() -> None:
     """Only changed regions are painted, unless something would be missed."""
-
-    async def journey() -> None:
-        app = Painted(WholeCompositor())
-        async with app.run_test() as pilot:
-            app.query_one("#curtain").display = False
-            app.query_one("#area").scroll_to(y=10, animate=False, immediate=True)
-            await settle(pilot)
-            assert app.query_one("#row-90").region
-            app.terminal.reset()
-            await app.act_and_ask(pilot, lambda: app.query_one("#row-15").refresh(layout=True))
-            assert ["row 15"] == [row for row in app.rows if row]
-
-    asyncio.run(journey())
+    app = Painted(WholeCompositor())
+    async with app.run_test() as pilot:
+        app.query_one("#curtain").display = False
+        app.query_one("#area").scroll_to(y=10, animate=False, immediate=True)
+        await settle(pilot)
+        assert app.query_one("#row-90").region
+        app.terminal.reset()
+        await app.act_and_ask(pilot, lambda: app.query_one("#row-15").refresh(layout=True))
+        assert ["row 15"] == [row for row in app.rows if row]
 
 
 def test_every_page_uses_whole_compositor() -> None:
@@ -223,7 +219,9 @@ def test_first_layout_has_size_classes(tmp_path: Path, monkeypatch: pytest.Monke
     }
 
 
-def test_slow_lesson_shows_opening_message(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_slow_lesson_shows_opening_message(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A slow lesson shows a message, which disappears when the lesson is there."""
     is_read = threading.Event()
     read = opened_lesson.read_lesson
@@ -234,12 +232,9 @@ def test_slow_lesson_shows_opening_message(tmp_path: Path, monkeypatch: pytest.M
 
     monkeypatch.setattr(opened_lesson, "read_lesson", read_late)
 
-    async def journey() -> None:
-        async with tutor(tmp_path) as pilot:
-            await pilot.press("enter")
-            await until(pilot, lambda: "Opening the lesson ..." in on_screen(pilot.app))
-            is_read.set()
-            await until(pilot, lambda: "A first lesson" in on_screen(pilot.app))
-            assert "Opening the lesson" not in on_screen(pilot.app)
-
-    run(journey)
+    async with tutor(tmp_path) as pilot:
+        await pilot.press("enter")
+        await until(pilot, lambda: "Opening the lesson ..." in on_screen(pilot.app))
+        is_read.set()
+        await until(pilot, lambda: "A first lesson" in on_screen(pilot.app))
+        assert "Opening the lesson" not in on_screen(pilot.app)

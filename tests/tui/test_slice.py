@@ -121,21 +121,18 @@ def test_slice_has_one_verdict(cloud: FakeCloud, tmp_path: Path, tools: Path, ye
     assert [0, 1] == [one["worker"] for one in calls(tools)]
 
 
-def test_failure_names_its_host(cloud: FakeCloud, tmp_path: Path, tools: Path) -> None:
+async def test_failure_names_its_host(cloud: FakeCloud, tmp_path: Path, tools: Path) -> None:
     """The failed check comes first, and its finding names host 1."""
     events = [*PLACES, ARRIVED, *checked("host.passes", 3), *checked("host.fails")]
     events += [*checked("host.warns"), OVER]
     behave(tools, w0={"say": told(0, *events)}, w1={"say": told(1, *OTHER)})
 
-    async def journey() -> None:
-        async with app_of(cloud, tmp_path, size=(80, 40)) as pilot:
-            seen = await press(pilot, "u", "h", "enter", "down", "down")
-            assert "FAIL    host.passes" in seen
-            assert "host:1" in seen
-            assert "1 fail" in seen
-            assert "o open lesson" in seen
-
-    run(journey)
+    async with app_of(cloud, tmp_path, size=(80, 40)) as pilot:
+        seen = await press(pilot, "u", "h", "enter", "down", "down")
+        assert "FAIL    host.passes" in seen
+        assert "host:1" in seen
+        assert "1 fail" in seen
+        assert "o open lesson" in seen
 
 
 def test_unreached_host_has_its_reason(cloud: FakeCloud, tmp_path: Path, tools: Path) -> None:
@@ -202,19 +199,16 @@ def is_over(tools: Path) -> bool:
     return not any(is_alive(one["pid"]) for one in calls(tools))
 
 
-def test_single_host_has_no_slice(cloud: FakeCloud, tmp_path: Path) -> None:
+async def test_single_host_has_no_slice(cloud: FakeCloud, tmp_path: Path) -> None:
     """The key to check all hosts is shown only for a TPU of several hosts."""
     add(cloud, workers=1)
 
-    async def journey() -> None:
-        async with app_of(cloud, tmp_path, size=(160, 40)) as pilot:
-            seen = await press(pilot, "u")
-            assert "run a command" in seen
-            assert "check all hosts" not in seen
-            await press(pilot, "h")
-            assert isinstance(pilot.app.screen, TpuListScreen)
-
-    run(journey)
+    async with app_of(cloud, tmp_path, size=(160, 40)) as pilot:
+        seen = await press(pilot, "u")
+        assert "run a command" in seen
+        assert "check all hosts" not in seen
+        await press(pilot, "h")
+        assert isinstance(pilot.app.screen, TpuListScreen)
 
 
 def watched(host: int) -> str:
