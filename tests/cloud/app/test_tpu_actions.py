@@ -19,113 +19,100 @@ from tpustarter.tui.tpus.follow_screen import FollowScreen
 from tpustarter.tui.tpus.screen import TpuListScreen
 
 
-def test_a_tpu_vm_is_stopped_and_started(cloud: FakeCloud, tmp_path: Path) -> None:
+async def test_a_tpu_vm_is_stopped_and_started(cloud: FakeCloud, tmp_path: Path) -> None:
     """The command and the name come first; then it is followed until Google is done."""
     add(cloud)
 
-    async def journey() -> None:
-        async with app_of(cloud, tmp_path, size=(120, 30)) as pilot:
-            seen = await press(pilot, "u")
-            assert "s stop VM" in seen
-            assert "start VM" not in seen
-            seen = text_of(await press(pilot, "s"))
-            assert "Stop bert?" in seen
-            assert "$ gcloud compute tpus tpu-vm stop bert --zone=us-central1-b --async" in seen
-            assert "billed Its disk, and no longer its chips." in seen
-            await press(pilot, "enter", "escape")
-            assert [] == cloud.called("StopNode")
+    async with app_of(cloud, tmp_path, size=(120, 30)) as pilot:
+        seen = await press(pilot, "u")
+        assert "s stop VM" in seen
+        assert "start VM" not in seen
+        seen = text_of(await press(pilot, "s"))
+        assert "Stop bert?" in seen
+        assert "$ gcloud compute tpus tpu-vm stop bert --zone=us-central1-b --async" in seen
+        assert "billed Its disk, and no longer its chips." in seen
+        await press(pilot, "enter", "escape")
+        assert [] == cloud.called("StopNode")
 
-            seen = text_of(await press(pilot, "s", *"bert", "enter"))
-            assert isinstance(pilot.app.screen, FollowScreen)
-            assert "STOPPED The TPU VM is stopped. Its chips are not billed" in seen
-            assert 1 == len(cloud.called("StopNode"))
-            seen = text_of(await press(pilot, "escape"))
-            assert "Press s to start it, which needs free capacity" in seen
-            assert "s start VM" in seen
+        seen = text_of(await press(pilot, "s", *"bert", "enter"))
+        assert isinstance(pilot.app.screen, FollowScreen)
+        assert "STOPPED The TPU VM is stopped. Its chips are not billed" in seen
+        assert 1 == len(cloud.called("StopNode"))
+        seen = text_of(await press(pilot, "escape"))
+        assert "Press s to start it, which needs free capacity" in seen
+        assert "s start VM" in seen
 
-            seen = text_of(await press(pilot, "s"))
-            assert "tpu-vm start bert" in seen
-            assert "Its chips, from the moment it runs" in seen
-            seen = text_of(await press(pilot, *"bert", "enter"))
-            assert "READY The TPU VMs are running." in seen
-            assert 1 == len(cloud.called("StartNode"))
-
-    run(journey)
+        seen = text_of(await press(pilot, "s"))
+        assert "tpu-vm start bert" in seen
+        assert "Its chips, from the moment it runs" in seen
+        seen = text_of(await press(pilot, *"bert", "enter"))
+        assert "READY The TPU VMs are running." in seen
+        assert 1 == len(cloud.called("StartNode"))
 
 
-def test_a_start_without_capacity_ends_with_its_reason(cloud: FakeCloud, tmp_path: Path) -> None:
+async def test_a_start_without_capacity_ends_with_its_reason(
+    cloud: FakeCloud, tmp_path: Path
+) -> None:
     """A start without capacity ends with Google's reason, which comes only later."""
     add(cloud, state="STOPPED")
     cloud.operations["bert"] = (8, 'There is no more capacity in the zone "us-central1-b"')
 
-    async def journey() -> None:
-        async with app_of(cloud, tmp_path, size=(80, 40)) as pilot:
-            seen = text_of(await press(pilot, "u", "s", *"bert", "enter"))
-            assert "There is no more capacity" in seen
-            assert "This has ended with an error." in seen
-
-    run(journey)
+    async with app_of(cloud, tmp_path, size=(80, 40)) as pilot:
+        seen = text_of(await press(pilot, "u", "s", *"bert", "enter"))
+        assert "There is no more capacity" in seen
+        assert "This has ended with an error." in seen
 
 
-def test_failed_start_is_tried_a_second_time(cloud: FakeCloud, tmp_path: Path) -> None:
+async def test_failed_start_is_tried_a_second_time(cloud: FakeCloud, tmp_path: Path) -> None:
     """A failed start can be tried again; it is refused once somebody else started the VM."""
     one = add(cloud, state="STOPPED")
     cloud.operations["bert"] = (8, 'There is no more capacity in the zone "us-central1-b"')
 
-    async def journey() -> None:
-        async with app_of(cloud, tmp_path, size=(120, 40)) as pilot:
-            await press(pilot, "u", "s", *"bert", "enter")
-            assert "s start VM" in await press(pilot, "escape")
-            assert tpu_v2.Node.State.STOPPED == one.state
+    async with app_of(cloud, tmp_path, size=(120, 40)) as pilot:
+        await press(pilot, "u", "s", *"bert", "enter")
+        assert "s start VM" in await press(pilot, "escape")
+        assert tpu_v2.Node.State.STOPPED == one.state
 
-            del cloud.operations["bert"]
-            seen = text_of(await press(pilot, "s", *"bert", "enter"))
-            assert "READY The TPU VMs are running." in seen
-            assert "s stop VM" in await press(pilot, "escape")
+        del cloud.operations["bert"]
+        seen = text_of(await press(pilot, "s", *"bert", "enter"))
+        assert "READY The TPU VMs are running." in seen
+        assert "s stop VM" in await press(pilot, "escape")
 
-            one.state = tpu_v2.Node.State.STOPPED
-            assert "s start VM" in await press(pilot, "r")
-            one.state = tpu_v2.Node.State.READY
-            assert "error: bert is READY, expected STOPPED" in await press(pilot, "s")
-            assert 2 == len(cloud.called("StartNode"))
-
-    run(journey)
+        one.state = tpu_v2.Node.State.STOPPED
+        assert "s start VM" in await press(pilot, "r")
+        one.state = tpu_v2.Node.State.READY
+        assert "error: bert is READY, expected STOPPED" in await press(pilot, "s")
+        assert 2 == len(cloud.called("StartNode"))
 
 
-def test_stop_continues_after_leaving_its_screen(cloud: FakeCloud, tmp_path: Path) -> None:
+async def test_stop_continues_after_leaving_its_screen(cloud: FakeCloud, tmp_path: Path) -> None:
     """After its screen is left, a stop continues until it ends or the user stops waiting."""
     add(cloud)
     cloud.operations["bert"] = False
 
-    async def journey() -> None:
-        async with app_of(cloud, tmp_path, size=(80, 30)) as pilot:
-            await press(pilot, "u", "s")
-            for key in (*"bert", "enter"):
-                await pilot.press(key)
-            await until(pilot, lambda: "STOPPED" in on_screen(pilot.app))
-            seen = text_of(await press(pilot, "x"))
-            assert "Google goes on to stop `bert` without this screen." in seen
-
-    run(journey)
+    async with app_of(cloud, tmp_path, size=(80, 30)) as pilot:
+        await press(pilot, "u", "s")
+        for key in (*"bert", "enter"):
+            await pilot.press(key)
+        await until(pilot, lambda: "STOPPED" in on_screen(pilot.app))
+        seen = text_of(await press(pilot, "x"))
+        assert "Google goes on to stop `bert` without this screen." in seen
 
 
-def test_tpu_that_cannot_stop_has_no_stop_key(cloud: FakeCloud, tmp_path: Path) -> None:
+async def test_tpu_that_cannot_stop_has_no_stop_key(cloud: FakeCloud, tmp_path: Path) -> None:
     """A slice of several hosts has no stop key, and a TPU that changed is refused."""
     add(cloud, name="slice", workers=4)
     one = add(cloud, name="solo")
 
-    async def journey() -> None:
-        async with app_of(cloud, tmp_path, size=(120, 30)) as pilot:
-            seen = await press(pilot, "u")
-            assert "stop VM" not in seen
-            assert "s stop VM" in await press(pilot, "down")
-            one.state = tpu_v2.Node.State.REPAIRING
-            seen = await press(pilot, "s")
-            assert isinstance(pilot.app.screen, NoticeSheet)
-            assert "error: solo is REPAIRING, expected READY" in seen
-            assert [] == cloud.called("StopNode")
-
-    run(journey)
+    async with app_of(cloud, tmp_path, size=(120, 30)) as pilot:
+        seen = await press(pilot, "u")
+        assert "stop VM" not in seen
+        assert "s stop VM" in await press(pilot, "down")
+        one.state = tpu_v2.Node.State.REPAIRING
+        seen = await press(pilot, "s")
+        assert isinstance(pilot.app.screen, NoticeSheet)
+        assert "error: solo is REPAIRING, expected READY" in seen
+        assert [] == cloud.called("StopNode")
 
 
 def test_leftovers_are_listed_and_deleted_together(cloud: FakeCloud, tmp_path: Path) -> None:
@@ -167,18 +154,15 @@ def test_leftovers_are_listed_and_deleted_together(cloud: FakeCloud, tmp_path: P
     assert [] == ledger.read_ledger()
 
 
-def test_unreached_zone_leaves_leftovers_unknown(cloud: FakeCloud, tmp_path: Path) -> None:
+async def test_unreached_zone_leaves_leftovers_unknown(cloud: FakeCloud, tmp_path: Path) -> None:
     """If a zone isn't reached, it is named, and no claim is made that nothing is left over."""
     cloud.unreachable = ["us-west4-a"]
 
-    async def journey() -> None:
-        async with app_of(cloud, tmp_path, size=(100, 50)) as pilot:
-            await press(pilot, "u")
-            seen = text_of(await press(pilot, "l"))
-            assert "us-west4-a" in seen
-            assert event_text.describe_no_leftovers(is_rest=False) not in seen
-
-    run(journey)
+    async with app_of(cloud, tmp_path, size=(100, 50)) as pilot:
+        await press(pilot, "u")
+        seen = text_of(await press(pilot, "l"))
+        assert "us-west4-a" in seen
+        assert event_text.describe_no_leftovers(is_rest=False) not in seen
 
 
 def test_refused_leftover_keeps_other_deletions(cloud: FakeCloud, tmp_path: Path) -> None:
@@ -202,22 +186,19 @@ def test_refused_leftover_keeps_other_deletions(cloud: FakeCloud, tmp_path: Path
     ]
 
 
-def test_unread_ledger_is_named_on_home_and_list(cloud: FakeCloud, tmp_path: Path) -> None:
+async def test_unread_ledger_is_named_on_home_and_list(cloud: FakeCloud, tmp_path: Path) -> None:
     """An unreadable ledger is named on the home screen and the list, as TPUs may be billed."""
     path = locations.state_folder_path() / "tpus.json"
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text("{ not JSON")
 
-    async def journey() -> None:
-        async with app_of(cloud, tmp_path, size=(100, 30)) as pilot:
-            seen = text_of(on_screen(pilot.app))
-            assert "A ledger of TPUs could not be read, so more may be billed" in seen
-            await press(pilot, "down", "enter")
-            assert isinstance(pilot.app.screen, TpuListScreen)
-            seen = text_of(on_screen(pilot.app))
-            assert "tpus.broken-" in seen
-            assert "TPUs that only it knew may be billed" in seen
-            await press(pilot, "escape")
-            assert isinstance(pilot.app.screen, HomeScreen)
-
-    run(journey)
+    async with app_of(cloud, tmp_path, size=(100, 30)) as pilot:
+        seen = text_of(on_screen(pilot.app))
+        assert "A ledger of TPUs could not be read, so more may be billed" in seen
+        await press(pilot, "down", "enter")
+        assert isinstance(pilot.app.screen, TpuListScreen)
+        seen = text_of(on_screen(pilot.app))
+        assert "tpus.broken-" in seen
+        assert "TPUs that only it knew may be billed" in seen
+        await press(pilot, "escape")
+        assert isinstance(pilot.app.screen, HomeScreen)

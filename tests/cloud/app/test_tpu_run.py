@@ -121,23 +121,22 @@ def test_a_run_that_is_stopped_leaves_no_process(
     assert not any(is_alive(call["pid"]) for call in calls(tools))
 
 
-def test_flood_is_cut_on_screen_not_in_file(cloud: FakeCloud, tools: Path, tmp_path: Path) -> None:
+async def test_flood_is_cut_on_screen_not_in_file(
+    cloud: FakeCloud, tools: Path, tmp_path: Path
+) -> None:
     """A flood of output is cut on the screen, but the file has every byte."""
     add(cloud)
     behave(tools, all={"bytes": 10_000_000})
 
-    async def journey() -> None:
-        async with app_of(cloud, tmp_path, size=(100, 40)) as pilot:
-            seen = text_of(await press(pilot, "u", "c", *TYPED, "enter"))
-            assert "1 of 1 worker ended with 0" in seen
-            screen = pilot.app.screen
-            assert isinstance(screen, TpuRunScreen)
-            assert screen._folder
-            assert 9_900_000 < (screen._folder / "w0.log").stat().st_size
-            await press(pilot, "enter", "home")
-            assert "lines above, which are in its file" in on_screen(pilot.app)
-
-    run(journey)
+    async with app_of(cloud, tmp_path, size=(100, 40)) as pilot:
+        seen = text_of(await press(pilot, "u", "c", *TYPED, "enter"))
+        assert "1 of 1 worker ended with 0" in seen
+        screen = pilot.app.screen
+        assert isinstance(screen, TpuRunScreen)
+        assert screen._folder
+        assert 9_900_000 < (screen._folder / "w0.log").stat().st_size
+        await press(pilot, "enter", "home")
+        assert "lines above, which are in its file" in on_screen(pilot.app)
 
 
 def test_each_obstacle_is_one_error(
