@@ -10,7 +10,7 @@ import pytest
 from textual import events
 from textual.pilot import Pilot
 
-from tests.support.tutor import on_screen, press, run, settle, tutor, until
+from tests.support.tutor import on_screen, press, settle, tutor, until
 from tests.tui.test_exercise import lessons_with_exercise
 from tpustarter.learning.progress import bookmarks, lesson_progress
 from tpustarter.tui.lesson.page.question import QuestionView
@@ -82,19 +82,16 @@ async def test_lesson_without_blocks_is_done_at_its_end(tmp_path: Path) -> None:
         assert lesson_progress.is_lesson_done("start/long")
 
 
-def test_enter_reads_whole_lesson_then_opens_next(tmp_path: Path) -> None:
+async def test_enter_reads_whole_lesson_then_opens_next(tmp_path: Path) -> None:
     """Enter shows every line of the lesson and then opens the next one."""
     read = set[str]()
 
-    async def journey() -> None:
-        async with tutor(tmp_path, lessons={"long": LONG, "second": "# Second\n"}) as pilot:
-            while "Second  2 min" not in (seen := await press(pilot, "enter")):
-                lines = set(re.findall(r"Paragraph \d+\.|next on your path|The end of", seen))
-                assert lines - read, seen  # else a press did nothing
-                read.update(lines)
-            assert lesson_progress.is_lesson_done("start/long")
-
-    run(journey)
+    async with tutor(tmp_path, lessons={"long": LONG, "second": "# Second\n"}) as pilot:
+        while "Second  2 min" not in (seen := await press(pilot, "enter")):
+            lines = set(re.findall(r"Paragraph \d+\.|next on your path|The end of", seen))
+            assert lines - read, seen  # else a press did nothing
+            read.update(lines)
+        assert lesson_progress.is_lesson_done("start/long")
     assert read >= {f"Paragraph {number}." for number in range(60)}
 
 

@@ -29,7 +29,6 @@ from tests.support.tutor import (
     driven,
     on_screen,
     press,
-    run,
     settle,
     tutor,
     until,
@@ -294,7 +293,7 @@ def slow_app(folder: Path, cloud: FakeCloud) -> TpustarterApp:
 
 
 @pytest.mark.parametrize("size", SIZES, ids=str)
-def test_every_screen_fits_at_60_and_80_columns(
+async def test_every_screen_fits_at_60_and_80_columns(
     tmp_path: Path, cloud: FakeCloud, size: tuple[int, int]
 ) -> None:
     """Every screen fits with two or three lines of keys, and no screen is left out."""
@@ -308,17 +307,14 @@ def test_every_screen_fits_at_60_and_80_columns(
         app.live.release()
         assert {} == found
 
-    async def journey() -> None:
-        await go(walk_while_it_runs, slow_app)
-        made(cloud, "gpt", "FAILED", (8, "There is no more capacity"))
-        add(cloud, name="llama", workers=4)
-        record = job_records.save_job(ENDED)
-        record.log_folder.mkdir(parents=True)
-        record.logs[0].write_text("step 1\n" * 60)
-        await go(walk, still_app)
-        await go(walk_on, still_app)
-
-    run(journey)
+    await go(walk_while_it_runs, slow_app)
+    made(cloud, "gpt", "FAILED", (8, "There is no more capacity"))
+    add(cloud, name="llama", workers=4)
+    record = job_records.save_job(ENDED)
+    record.log_folder.mkdir(parents=True)
+    record.logs[0].write_text("step 1\n" * 60)
+    await go(walk, still_app)
+    await go(walk_on, still_app)
 
     assert set() == screen_names() - visited
 

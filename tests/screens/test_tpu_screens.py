@@ -11,7 +11,7 @@ from google.cloud import tpu_v2
 
 from tests.support.cloud_app import PLACE, app_of, made, text_of
 from tests.support.fake_cloud import NEVER, FakeCloud, Fault
-from tests.support.tutor import on_screen, press, run, settle, until
+from tests.support.tutor import on_screen, press, settle, until
 from tests.tui.test_tpus import ENTRY, FILLED, HOSTILE, hold_after_delete
 from tpustarter.cloud.billing import ledger
 from tpustarter.tui.home.screen import HomeScreen
@@ -130,23 +130,20 @@ async def test_abandoned_deletion_reports_its_true_state(cloud: FakeCloud, tmp_p
         await until(pilot, lambda: "DELETING" in on_screen(pilot.app))
 
 
-def test_abandoned_creation_stays_in_queue(cloud: FakeCloud, tmp_path: Path) -> None:
+async def test_abandoned_creation_stays_in_queue(cloud: FakeCloud, tmp_path: Path) -> None:
     """An abandoned request stays queued and counted, and no other zone is tried."""
     cloud.scripts["us-central1-b"] = [(NEVER, None)]
 
-    async def journey() -> None:
-        async with app_of(cloud, tmp_path) as pilot:
-            await press(pilot, "u", "n", *FILLED, "enter")
-            for key in (*"bert", "enter"):
-                await pilot.press(key)
-            await until(pilot, lambda: "WAITING_FOR_RESOURCES" in on_screen(pilot.app))
-            seen = text_of(await press(pilot, "x"))
-            assert "The request for `bert` stays in the queue, and is billed once" in seen
-            seen = await press(pilot, "escape", "escape")
-            assert isinstance(pilot.app.screen, HomeScreen)
-            assert "1 TPU of Google Cloud may be billed" in seen
-
-    run(journey)
+    async with app_of(cloud, tmp_path) as pilot:
+        await press(pilot, "u", "n", *FILLED, "enter")
+        for key in (*"bert", "enter"):
+            await pilot.press(key)
+        await until(pilot, lambda: "WAITING_FOR_RESOURCES" in on_screen(pilot.app))
+        seen = text_of(await press(pilot, "x"))
+        assert "The request for `bert` stays in the queue, and is billed once" in seen
+        seen = await press(pilot, "escape", "escape")
+        assert isinstance(pilot.app.screen, HomeScreen)
+        assert "1 TPU of Google Cloud may be billed" in seen
 
     assert ["bert"] == [entry.name for entry in ledger.read_ledger()]
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from textual.pilot import Pilot
 
-from tests.support.tutor import HELLO, on_screen, press, run, settle, tutor, until
+from tests.support.tutor import HELLO, on_screen, press, settle, tutor, until
 from tpustarter.core import locations
 from tpustarter.learning.progress import drafts
 from tpustarter.tui.kit.editor import CodeEditor
@@ -61,17 +61,14 @@ async def test_code_for_other_edition_is_kept_and_announced(tmp_path: Path) -> N
         assert "changed since" not in seen
 
 
-def test_unreadable_saved_code_is_reported_and_lesson_opens(tmp_path: Path) -> None:
+async def test_unreadable_saved_code_is_reported_and_lesson_opens(tmp_path: Path) -> None:
     """An unreadable draft is reported once and kept, and the lesson opens."""
     folder = locations.make_folder(locations.make_state_folder() / "drafts")
     (folder / "start.hello.json").write_text("{")
 
-    async def journey() -> None:
-        async with tutor(tmp_path) as pilot:
-            assert "could not be read" in await _open(pilot)
-            assert 'print("hello", name)' in await press(pilot, "escape")
-
-    run(journey)
+    async with tutor(tmp_path) as pilot:
+        assert "could not be read" in await _open(pilot)
+        assert 'print("hello", name)' in await press(pilot, "escape")
     assert ["{"] == [path.read_text() for path in folder.glob("*.json")]
 
 

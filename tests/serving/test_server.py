@@ -265,19 +265,15 @@ def test_app_that_does_not_exit_is_killed(monkeypatch: pytest.MonkeyPatch) -> No
     assert not is_alive(pid)
 
 
-def test_malformed_request_gets_only_answer(tmp_path: Path) -> None:
+async def test_malformed_request_gets_only_answer(tmp_path: Path) -> None:
     """A malformed request gets an answer, and nothing is logged."""
-
-    async def whole() -> None:
-        with (tmp_path / "stderr").open("w") as stderr:
-            async with serving(stderr) as server:
-                for data in MALFORMED.values():
-                    reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
-                    writer.write(data)
-                    answer = await asyncio.wait_for(reader.read(), HANG_S)
-                    writer.close()
-                    assert answer.startswith(b"HTTP/1.0 400 ")
-
-    asyncio.run(whole())
+    with (tmp_path / "stderr").open("w") as stderr:
+        async with serving(stderr) as server:
+            for data in MALFORMED.values():
+                reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
+                writer.write(data)
+                answer = await asyncio.wait_for(reader.read(), HANG_S)
+                writer.close()
+                assert answer.startswith(b"HTTP/1.0 400 ")
 
     assert "" == (tmp_path / "stderr").read_text()

@@ -10,7 +10,7 @@ from textual import events
 from textual.pilot import Pilot
 
 from tests.support.terminal import terminal
-from tests.support.tutor import on_screen, press, run, settle, tutor
+from tests.support.tutor import on_screen, press, settle, tutor
 from tpustarter.tui.app import settings
 from tpustarter.tui.home.screen import HomeScreen
 from tpustarter.tui.kit.key_line import KeyBar
@@ -108,17 +108,13 @@ def test_mouse_sequences_are_decoded(data: bytes, expected: list[str]) -> None:
         assert ["q"] == [message.key for message in keyboard.feed(b"q")]  # type: ignore[attr-defined]
 
 
-def test_terminal_keeps_mouse_when_chosen(tmp_path: Path) -> None:
+async def test_terminal_keeps_mouse_when_chosen(tmp_path: Path) -> None:
     """The mouse can be left to the terminal, now and at the next start."""
-
-    async def journey() -> None:
-        async with tutor(tmp_path, size=(80, 50)) as pilot:
-            seen = await press(pilot, "comma")
-            assert "* on" in seen
-            seen = await press(pilot, "end", "enter")
-            assert "* off: your terminal selects text with it" in seen
-
-    run(journey)
+    async with tutor(tmp_path, size=(80, 50)) as pilot:
+        seen = await press(pilot, "comma")
+        assert "* on" in seen
+        seen = await press(pilot, "end", "enter")
+        assert "* off: your terminal selects text with it" in seen
     assert not settings.read_settings().mouse
 
 

@@ -20,7 +20,7 @@ from textual.widget import Widget
 from textual.widgets import Static, TextArea
 
 from tests.support.processes import HANG_S
-from tests.support.tutor import on_screen, press, run, settle, tutor, until
+from tests.support.tutor import on_screen, press, settle, tutor, until
 from tpustarter.tui.kit.page import Page
 from tpustarter.tui.lesson import opened_lesson
 from tpustarter.tui.terminal.compositor import WholeCompositor
@@ -197,7 +197,9 @@ def test_every_page_uses_whole_compositor() -> None:
     assert isinstance(Page("a page")._compositor, WholeCompositor)
 
 
-def test_first_layout_has_size_classes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_first_layout_has_size_classes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The first layout has the size classes, so pages are not painted twice."""
     seen: dict[str, list[bool]] = {}
     reflow = WholeCompositor.reflow
@@ -209,11 +211,8 @@ def test_first_layout_has_size_classes(tmp_path: Path, monkeypatch: pytest.Monke
 
     monkeypatch.setattr(WholeCompositor, "reflow", recorded)
 
-    async def journey() -> None:
-        async with tutor(tmp_path) as pilot:
-            await press(pilot, "l")
-
-    run(journey)
+    async with tutor(tmp_path) as pilot:
+        await press(pilot, "l")
     assert {"HomeScreen": True, "LessonListScreen": True} == {
         name: all(with_classes) for name, with_classes in seen.items()
     }

@@ -54,7 +54,7 @@ def _heading(pilot: Pilot[None]) -> str:
     return on_screen(pilot.app).splitlines()[0]  # type: ignore[arg-type]
 
 
-def test_reading_progress_counts_after_page_is_whole(
+async def test_reading_progress_counts_after_page_is_whole(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Progress is not counted while the page is being filled."""
@@ -68,12 +68,9 @@ def test_reading_progress_counts_after_page_is_whole(
     monkeypatch.setattr(LessonRunScreen, "show_status", show)
     blocks = "\n\n".join(fence(f"print({n})", name=f"n{n}") + f"\n\n{TEXT}" for n in range(8))
 
-    async def journey() -> None:
-        async with tutor(tmp_path, lessons={"far": f"# Far\n\n{blocks}"}) as pilot:
-            seen = await press(pilot, "enter")
-            assert re.search(r"\d+ % read", seen)
-
-    run(journey)
+    async with tutor(tmp_path, lessons={"far": f"# Far\n\n{blocks}"}) as pilot:
+        seen = await press(pilot, "enter")
+        assert re.search(r"\d+ % read", seen)
     assert "100 % read" not in told
     assert told
 

@@ -323,34 +323,26 @@ def test_no_key_collides_with_multiplexer_or_flow_control() -> None:
     assert not keys & {"ctrl+a", "ctrl+b", "ctrl+s", "ctrl+q", "ctrl+z", "ctrl+p"}
 
 
-def test_bug_is_reported_with_report_path(tmp_path: Path) -> None:
+async def test_bug_is_reported_with_report_path(tmp_path: Path) -> None:
     """An unexpected exception gives a notification and a report file."""
-
-    async def journey() -> None:
-        async with tutor(tmp_path) as pilot:
-            pilot.app.screen.show_error(ValueError("[b]broken[/b]"))
-            await settle(pilot)
-            assert "[b]broken[/b]" in on_screen(pilot.app)
-
-    run(journey)
+    async with tutor(tmp_path) as pilot:
+        pilot.app.screen.show_error(ValueError("[b]broken[/b]"))
+        await settle(pilot)
+        assert "[b]broken[/b]" in on_screen(pilot.app)
 
     assert 1 == len(list(locations.make_state_folder().glob("bug-*.md")))
 
 
-def test_unreadable_lessons_are_reported_at_home(tmp_path: Path) -> None:
+async def test_unreadable_lessons_are_reported_at_home(tmp_path: Path) -> None:
     """A broken lesson header is reported on Home, and checks still run."""
-
-    async def journey() -> None:
-        async with tutor(tmp_path, lessons={"hello": HELLO}) as pilot:
-            path = next((tmp_path / "lessons" / "start").iterdir())
-            path.write_text("---\ntitle: [broken\n---\n\ntext\n")
-            seen = await press(pilot, "l", "escape")
-            assert "error: cannot read the lesson" in seen
-            seen = await press(pilot, "c")
-            assert isinstance(pilot.app.screen, ChecksScreen)
-            assert re.search(r"pass\s+host\.passes", seen, re.IGNORECASE)
-
-    run(journey)
+    async with tutor(tmp_path, lessons={"hello": HELLO}) as pilot:
+        path = next((tmp_path / "lessons" / "start").iterdir())
+        path.write_text("---\ntitle: [broken\n---\n\ntext\n")
+        seen = await press(pilot, "l", "escape")
+        assert "error: cannot read the lesson" in seen
+        seen = await press(pilot, "c")
+        assert isinstance(pilot.app.screen, ChecksScreen)
+        assert re.search(r"pass\s+host\.passes", seen, re.IGNORECASE)
 
     assert read_paths(tmp_path / "lessons")
 

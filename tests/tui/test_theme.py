@@ -17,7 +17,7 @@ from textual.css.model import RuleSet
 from textual.css.parse import parse
 from textual.theme import Theme
 
-from tests.support.tutor import PARSE_RULES, on_screen, press, run, settle, tutor
+from tests.support.tutor import PARSE_RULES, on_screen, press, settle, tutor
 from tpustarter import tui
 from tpustarter.tui.app import settings, theme
 from tpustarter.tui.app.app import TpustarterApp
@@ -193,26 +193,22 @@ def test_invalid_colour_is_ignored(answer: str) -> None:
     assert [] == [*Keyboard().feed(f"\x1b]11;{answer}\x1b\\".encode())]
 
 
-def test_chosen_theme_applies_at_once_and_is_remembered(tmp_path: Path) -> None:
+async def test_chosen_theme_applies_at_once_and_is_remembered(tmp_path: Path) -> None:
     """A chosen theme outranks the background colour that the terminal reports."""
-
-    async def journey() -> None:
-        async with tutor(tmp_path, size=(80, 40)) as pilot:
-            seen = await press(pilot, "comma")
-            assert "  * automatic: dark or light" in seen
-            light = next(n for n, line in enumerate(seen.splitlines()) if line.strip() == "light")
-            automatic = seen.splitlines().index(
-                next(line for line in seen.splitlines() if "dark or light" in line)
-            )
-            below = 2  # those of the mouse
-            await press(pilot, "end", *["up"] * (automatic + 4 - light + below), "enter")
-            assert LIGHT.name == pilot.app.theme
-            assert "  * light" in on_screen(pilot.app)
-            pilot.app.post_message(BackgroundColour(is_light=False))
-            await settle(pilot)
-            assert LIGHT.name == pilot.app.theme
-
-    run(journey)
+    async with tutor(tmp_path, size=(80, 40)) as pilot:
+        seen = await press(pilot, "comma")
+        assert "  * automatic: dark or light" in seen
+        light = next(n for n, line in enumerate(seen.splitlines()) if line.strip() == "light")
+        automatic = seen.splitlines().index(
+            next(line for line in seen.splitlines() if "dark or light" in line)
+        )
+        below = 2  # those of the mouse
+        await press(pilot, "end", *["up"] * (automatic + 4 - light + below), "enter")
+        assert LIGHT.name == pilot.app.theme
+        assert "  * light" in on_screen(pilot.app)
+        pilot.app.post_message(BackgroundColour(is_light=False))
+        await settle(pilot)
+        assert LIGHT.name == pilot.app.theme
     assert "light" == settings.read_settings().theme
 
 
@@ -255,7 +251,7 @@ async def test_editor_cursor_is_visible(chosen: Theme, tmp_path: Path) -> None:
             assert cursor[1] != rest[1]
 
 
-def test_first_screen_reads_its_style_sheets_once(
+async def test_first_screen_reads_its_style_sheets_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The first screen parses each of its style sheets once, and no others."""
@@ -271,13 +267,10 @@ def test_first_screen_reads_its_style_sheets_once(
     def times_read() -> dict[str, int]:
         return {path.stem: parsed.count(path.read_text()) for path in SHEETS}
 
-    async def journey() -> None:
-        async with tutor(tmp_path) as pilot:
-            assert "This machine" in await press(pilot)
-            assert {"app", "home", "kit"} == {name for name, times in times_read().items() if times}
-            await press(pilot, "l")
-
-    run(journey)
+    async with tutor(tmp_path) as pilot:
+        assert "This machine" in await press(pilot)
+        assert {"app", "home", "kit"} == {name for name, times in times_read().items() if times}
+        await press(pilot, "l")
     assert {path.stem: 1 for path in SHEETS} == times_read()
 
 

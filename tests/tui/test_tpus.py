@@ -11,7 +11,7 @@ from tests.support.cloud_app import app_of, connecting, made, text_of
 from tests.support.cloud_runs import remember
 from tests.support.fake_cloud import FakeCloud
 from tests.support.processes import HANG_S
-from tests.support.tutor import on_screen, press, run
+from tests.support.tutor import on_screen, press
 from tpustarter.cloud.billing import ledger
 from tpustarter.cloud.billing.ledger import LedgerEntry
 from tpustarter.tui.tpus import tpu_draft
@@ -87,43 +87,39 @@ async def test_failed_request_is_explained(cloud: FakeCloud, tmp_path: Path) -> 
         assert "Enter the list" in seen
 
 
-def test_tpu_is_created_followed_and_deleted(cloud: FakeCloud, tmp_path: Path) -> None:
+async def test_tpu_is_created_followed_and_deleted(cloud: FakeCloud, tmp_path: Path) -> None:
     """A TPU is created and deleted after its name was typed, and nothing is left."""
+    async with app_of(cloud, tmp_path, size=(80, 40)) as pilot:
+        seen = await press(pilot, "u", "n")
+        assert "Still to fill in: name and type" in seen
+        before = len(cloud.calls)
+        seen = text_of(await press(pilot, *FILLED))
+        assert "8 chips, 1 host" in seen
+        assert "create bert --zone=us-central1-b \\ --accelerator-type=v6e-8" in seen
+        assert "--spot" in seen
 
-    async def journey() -> None:
-        async with app_of(cloud, tmp_path, size=(80, 40)) as pilot:
-            seen = await press(pilot, "u", "n")
-            assert "Still to fill in: name and type" in seen
-            before = len(cloud.calls)
-            seen = text_of(await press(pilot, *FILLED))
-            assert "8 chips, 1 host" in seen
-            assert "create bert --zone=us-central1-b \\ --accelerator-type=v6e-8" in seen
-            assert "--spot" in seen
+        await press(pilot, "enter")
+        seen = await press(pilot, *"bart", "enter")
+        assert "found bart, expected bert: nothing was sent." in seen
+        assert before == len(cloud.calls)
+        await press(pilot, "escape")
+        assert isinstance(pilot.app.screen, CreateTpuScreen)
 
-            await press(pilot, "enter")
-            seen = await press(pilot, *"bart", "enter")
-            assert "found bart, expected bert: nothing was sent." in seen
-            assert before == len(cloud.calls)
-            await press(pilot, "escape")
-            assert isinstance(pilot.app.screen, CreateTpuScreen)
+        seen = text_of(await press(pilot, "enter", *"bert", "enter"))
+        assert 1 == len(cloud.called("CreateQueuedResource"))
+        assert "PROVISIONING" in seen
+        assert "bert is ready in us-central1-b." in seen
+        assert "tpu-vm ssh bert --zone=us-central1-b" in seen
 
-            seen = text_of(await press(pilot, "enter", *"bert", "enter"))
-            assert 1 == len(cloud.called("CreateQueuedResource"))
-            assert "PROVISIONING" in seen
-            assert "bert is ready in us-central1-b." in seen
-            assert "tpu-vm ssh bert --zone=us-central1-b" in seen
-
-            seen = await press(pilot, "escape")
-            assert "ACTIVE" in seen
-            seen = await press(pilot, "d")
-            assert "goes     its nodes: bert" in seen
-            assert "--force" in seen
-            seen = text_of(await press(pilot, *"bert", "enter"))
-            assert "bert in us-central1-b is gone, and nothing of it is billed." in seen
-            seen = await press(pilot, "escape")
-            assert "No TPU and no request" in seen
-
-    run(journey)
+        seen = await press(pilot, "escape")
+        assert "ACTIVE" in seen
+        seen = await press(pilot, "d")
+        assert "goes     its nodes: bert" in seen
+        assert "--force" in seen
+        seen = text_of(await press(pilot, *"bert", "enter"))
+        assert "bert in us-central1-b is gone, and nothing of it is billed." in seen
+        seen = await press(pilot, "escape")
+        assert "No TPU and no request" in seen
 
     assert {} == cloud.existing()
     assert [] == ledger.read_ledger()

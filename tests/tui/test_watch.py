@@ -10,7 +10,7 @@ import pytest
 
 from tests.support.machines import lay_out
 from tests.support.metrics_server import gauges, serve
-from tests.support.tutor import on_screen, press, run, tutor, until
+from tests.support.tutor import on_screen, press, tutor, until
 from tpustarter.core import state
 from tpustarter.machine import host
 from tpustarter.watch.metrics_client import PORTS_VARIABLE
@@ -39,19 +39,16 @@ async def test_numbers_are_shown_with_meaning(tmp_path: Path, size: tuple[int, i
             assert "held by pid 4242" in seen
 
 
-def test_enter_opens_the_lesson(tmp_path: Path) -> None:
+async def test_enter_opens_the_lesson(tmp_path: Path) -> None:
     """Enter opens the lesson on the live view."""
     opened: list[str] = []
 
-    async def journey() -> None:
-        with serve(gauges(8)) as port:
-            machine = make_machine(tmp_path / "machine", port)
-            async with tutor(tmp_path, machine=machine) as pilot:
-                app: Any = pilot.app
-                app.go.open_lesson = opened.append
-                await press(pilot, "w", "enter")
-
-    run(journey)
+    with serve(gauges(8)) as port:
+        machine = make_machine(tmp_path / "machine", port)
+        async with tutor(tmp_path, machine=machine) as pilot:
+            app: Any = pilot.app
+            app.go.open_lesson = opened.append
+            await press(pilot, "w", "enter")
 
     assert ["trouble/live-numbers"] == opened
 

@@ -165,21 +165,18 @@ async def test_unreached_zone_leaves_leftovers_unknown(cloud: FakeCloud, tmp_pat
         assert event_text.describe_no_leftovers(is_rest=False) not in seen
 
 
-def test_refused_leftover_keeps_other_deletions(cloud: FakeCloud, tmp_path: Path) -> None:
+async def test_refused_leftover_keeps_other_deletions(cloud: FakeCloud, tmp_path: Path) -> None:
     """A refused leftover is reported with the number left, and the other deletions go on."""
     made(cloud, "first", "FAILED")
     made(cloud, "second", "FAILED")
     remember(connecting(cloud)("my-project", cloud.clock), "first", "second")
     cloud.faults["DeleteQueuedResource"] = [Fault(7, "Permission denied on resource first")]
 
-    async def journey() -> None:
-        async with app_of(cloud, tmp_path, size=(100, 50)) as pilot:
-            seen = text_of(await press(pilot, "u", "l", *"leftovers", "enter"))
-            assert "first in us-central1-b may still exist" in seen
-            assert "second in us-central1-b is gone" in seen
-            assert "error: 1 of 2 are still listed by Google" in seen
-
-    run(journey)
+    async with app_of(cloud, tmp_path, size=(100, 50)) as pilot:
+        seen = text_of(await press(pilot, "u", "l", *"leftovers", "enter"))
+        assert "first in us-central1-b may still exist" in seen
+        assert "second in us-central1-b is gone" in seen
+        assert "error: 1 of 2 are still listed by Google" in seen
 
     assert [f"{PLACE}/queuedResources/first"] == [
         name for name in cloud.existing() if "queuedResources" in name

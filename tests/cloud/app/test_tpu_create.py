@@ -11,7 +11,7 @@ from textual.pilot import Pilot
 from tests.support.cloud_app import app_of, made, text_of
 from tests.support.damage import damage
 from tests.support.fake_cloud import FakeCloud, Fault
-from tests.support.tutor import on_screen, press, run, settle
+from tests.support.tutor import on_screen, press, settle
 from tpustarter.cloud.billing import ledger
 from tpustarter.cloud.trc import grant as trc_grant
 from tpustarter.core import state
@@ -179,46 +179,40 @@ async def test_grant_zones_are_offered_in_its_order(cloud: FakeCloud, tmp_path: 
         assert "europe-west4-a us-east1-d" == field(pilot, "zones").value
 
 
-def test_covered_request_shows_chips_and_asks_confirmation(
+async def test_covered_request_shows_chips_and_asks_confirmation(
     cloud: FakeCloud, tmp_path: Path
 ) -> None:
     """A covered request shows that its chips are covered, and asks for confirmation."""
     grant("v6e:64:spot:us-central1-b")
 
-    async def journey() -> None:
-        async with app_of(cloud, tmp_path, size=(100, 40)) as pilot:
-            await press(pilot, "u", "n", *"bert", "tab", *"v6e-8", "enter")
-            seen = text_of(on_screen(pilot.app))
-            assert "Ask for this TPU?" in seen
-            assert "us-central1-b: the TRC grant covers its chips." in seen
-            assert "It is billed from the moment" not in seen
-            await press(pilot, *"bert", "enter")
-
-    run(journey)
+    async with app_of(cloud, tmp_path, size=(100, 40)) as pilot:
+        await press(pilot, "u", "n", *"bert", "tab", *"v6e-8", "enter")
+        seen = text_of(on_screen(pilot.app))
+        assert "Ask for this TPU?" in seen
+        assert "us-central1-b: the TRC grant covers its chips." in seen
+        assert "It is billed from the moment" not in seen
+        await press(pilot, *"bert", "enter")
 
     assert 1 == len(cloud.called("CreateQueuedResource"))
 
 
-def test_uncovered_request_needs_its_name_typed(cloud: FakeCloud, tmp_path: Path) -> None:
+async def test_uncovered_request_needs_its_name_typed(cloud: FakeCloud, tmp_path: Path) -> None:
     """A request outside the grant shows why, and is sent only after its name is typed."""
     grant("v6e:64:spot:us-east1-d")
 
-    async def journey() -> None:
-        async with app_of(cloud, tmp_path, size=(100, 40)) as pilot:
-            await press(pilot, "u", "n", *"bert", "tab", *"v6e-8", "tab", *["backspace"] * 10)
-            seen = text_of(await press(pilot, *"us-central1-b"))
-            assert "the TRC grant does not cover it, because" in seen
-            assert "Enter asks whether you want to pay for it." in seen
-            seen = text_of(await press(pilot, "enter"))
-            assert "Outside the TRC grant: pay for this TPU?" in seen
-            assert "It would cover this TPU in us-east1-d." in seen
-            assert "To pay for it, type bert:" in seen
-            await press(pilot, "enter", "escape")
-            assert isinstance(pilot.app.screen, CreateTpuScreen)
-            assert [] == cloud.called("CreateQueuedResource")
-            await press(pilot, "enter", *"bert", "enter")
-
-    run(journey)
+    async with app_of(cloud, tmp_path, size=(100, 40)) as pilot:
+        await press(pilot, "u", "n", *"bert", "tab", *"v6e-8", "tab", *["backspace"] * 10)
+        seen = text_of(await press(pilot, *"us-central1-b"))
+        assert "the TRC grant does not cover it, because" in seen
+        assert "Enter asks whether you want to pay for it." in seen
+        seen = text_of(await press(pilot, "enter"))
+        assert "Outside the TRC grant: pay for this TPU?" in seen
+        assert "It would cover this TPU in us-east1-d." in seen
+        assert "To pay for it, type bert:" in seen
+        await press(pilot, "enter", "escape")
+        assert isinstance(pilot.app.screen, CreateTpuScreen)
+        assert [] == cloud.called("CreateQueuedResource")
+        await press(pilot, "enter", *"bert", "enter")
 
     assert ["bert"] == [entry.name for entry in ledger.read_ledger()]
 
