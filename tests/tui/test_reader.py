@@ -537,6 +537,8 @@ async def test_search_hit_opens_lesson_at_its_line(tmp_path: Path) -> None:
     async with tutor(tmp_path, lessons=lessons) as pilot:
         seen = await press(pilot, "slash", *"fox")
         assert "2 of 2" in seen
+        assert "Down to the list" in seen
+        assert "q quit" not in seen  # it would be typed
         assert seen.index("Fox") < seen.index("Far")
         assert "  a quick brown fox\n" in seen
         await press(pilot, "down", "down", "enter")

@@ -150,6 +150,7 @@ async def test_setup_shows_commands_cost_and_undo_before_yes(
         for keys in (("s", "enter"), ("enter",)):
             seen = re.sub(r"[\s│╭╮╰╯─▌]+", " ", await press(pilot, *keys))
             assert "y run these commands" in seen
+            assert "Nothing has run yet." in seen
             assert "Press y to run the 4 steps that are left." in seen
             assert f"That downloads {download} and takes {space} on the disk." in seen
             assert "Later, z removes ~/tpu again." in seen
