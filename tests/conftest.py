@@ -212,6 +212,14 @@ def stored_programs(home: Path, kept_programs: Path | None) -> None:
         (home / "state" / "programs").symlink_to(kept_programs)
 
 
+@pytest.fixture(scope="session")
+def stub(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """Return a Python that stands in for one with JAX and libtpu."""
+    from tests.support.stub_compiler import make_compiler
+
+    return str(make_compiler(tmp_path_factory.mktemp("compiler")))
+
+
 @pytest.fixture(autouse=True, scope="session")
 def _compiled_once(tmp_path_factory: pytest.TempPathFactory) -> None:
     """Cache the programs that JAX compiles in this process, because most are compiled repeatedly.
