@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import http.server
-import threading
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from urllib.parse import urlsplit
@@ -12,7 +10,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from tests.serving.test_server import Server, serving
-from tests.support import browser
+from tests.support import browser, loopback
 from tests.support.browser import Page
 
 pytestmark = pytest.mark.skipif(browser.program() is None, reason=browser.MISSING)
@@ -84,8 +82,8 @@ def test_newcomer_reads_lesson_and_runs_block_by_keys() -> None:
 def stranger(target: str) -> Iterator[str]:
     """Serve a page on another port of this machine, which tries to open the tutor."""
 
-    class Handler(http.server.BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
+    class Handler(loopback.Handler):
+        def do_GET(self) -> None:  # noqa: N802  the name of the library
             self.send_response(200)
             self.send_header("Content-Type", "text/html")
             self.end_headers()
@@ -97,13 +95,8 @@ def stranger(target: str) -> Iterator[str]:
                 </script>""".encode()
             )
 
-        def log_message(self, *_: object) -> None:
-            """Log nothing."""
-
-    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler) as page:
-        threading.Thread(target=page.serve_forever, daemon=True).start()
-        yield f"http://127.0.0.1:{page.server_port}/"
-        page.shutdown()
+    with loopback.serve(Handler) as address:
+        yield f"http://{address}/"
 
 
 def test_foreign_page_does_not_open_tutor() -> None:
