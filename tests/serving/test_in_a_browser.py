@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
@@ -20,14 +20,11 @@ ENDED = "document.body.classList.contains('-closed')"
 HOOK = "document.querySelector('.xterm-helper-textarea') === document.activeElement"
 
 
-def in_a_browser(test: Callable[[Server, Page], Awaitable[None]]) -> None:
-    """Run a test with a server and a page."""
-
-    async def whole() -> None:
-        async with serving() as server, browser.browser() as page:
-            await test(server, page)
-
-    asyncio.run(whole())
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[Server]:
+    """Start a server for one test."""
+    with serving(tmp_path) as one:
+        yield one
 
 
 async def sent(page: Page, wanted: str) -> None:
@@ -52,10 +49,9 @@ window.WebSocket = class extends Before {
 """Keeps what the app sends, as text."""
 
 
-def test_newcomer_reads_lesson_and_runs_block_by_keys() -> None:
+async def test_newcomer_reads_lesson_and_runs_block_by_keys(server: Server) -> None:
     """A newcomer gets from the address to a result by keys, and no other host is contacted."""
-
-    async def body(server: Server, page: Page) -> None:
+    async with browser.browser() as page:
         await page.do("Page.enable")
         await page.do("Page.addScriptToEvaluateOnNewDocument", source=LISTEN)
         await page.open(server.url)
@@ -74,8 +70,6 @@ def test_newcomer_reads_lesson_and_runs_block_by_keys() -> None:
         assert f"{server.origin}/" == await page.value("location.href")
         assert {f"127.0.0.1:{server.port}"} == {urlsplit(url).netloc for url in page.requested}
         assert await page.value("document.fonts.check('16px \"Roboto Mono\"')")
-
-    in_a_browser(body)
 
 
 @contextmanager
@@ -99,10 +93,9 @@ def stranger(target: str) -> Iterator[str]:
         yield f"http://{address}/"
 
 
-def test_foreign_page_does_not_open_tutor() -> None:
+async def test_foreign_page_does_not_open_tutor(server: Server) -> None:
     """A foreign page can't open the tutor, even with the cookie or from this machine."""
-
-    async def body(server: Server, page: Page) -> None:
+    async with browser.browser() as page:
         await page.open(server.url)
         await page.until(SHOWN)
         [own] = server.apps()
@@ -112,5 +105,3 @@ def test_foreign_page_does_not_open_tutor() -> None:
             assert "refused" == await page.value("document.title")
 
         assert {own} >= {*server.apps()}
-
-    in_a_browser(body)
