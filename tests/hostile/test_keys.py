@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from textual.message import Message
 
-from tests.support.tutor import settle, tutor
+from tests.support.tutor import run, settle, tutor
 from tpustarter.core import locations
 from tpustarter.tui.terminal.keyboard import Keyboard
 
@@ -49,18 +49,22 @@ STREAMS = st.lists(st.sampled_from(KEYS) | st.sampled_from(JUNK), min_size=5, ma
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 @given(STREAMS)
-async def test_any_keys_keep_app_usable(stream: list[bytes]) -> None:
+def test_any_keys_keep_app_usable(stream: list[bytes]) -> None:
     """Any keys leave the app running and following keys, and it writes no bug report."""
-    with tempfile.TemporaryDirectory() as folder:
-        async with tutor(Path(folder), lessons={"hello": "# Hello\n\nA lesson.\n"}) as pilot:
-            for data in stream:
-                reader = Keyboard()
-                messages: list[Message] = [*reader.feed(data), *reader.pause()]
-                for message in messages:
-                    pilot.app.post_message(message)
-                await pilot.pause()
-            await settle(pilot)
-            assert pilot.app.is_running
-            assert pilot.app.first_error is None  # type: ignore[attr-defined]
+
+    async def journey() -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            async with tutor(Path(folder), lessons={"hello": "# Hello\n\nA lesson.\n"}) as pilot:
+                for data in stream:
+                    reader = Keyboard()
+                    messages: list[Message] = [*reader.feed(data), *reader.pause()]
+                    for message in messages:
+                        pilot.app.post_message(message)
+                    await pilot.pause()
+                await settle(pilot)
+                assert pilot.app.is_running
+                assert pilot.app.first_error is None  # type: ignore[attr-defined]
+
+    run(journey)
 
     assert not list(locations.make_state_folder().glob("bug-*"))
