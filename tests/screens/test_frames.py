@@ -11,7 +11,7 @@ from textual.color import Color
 from textual.widget import Widget
 from textual.widgets import Input
 
-from tests.support.tutor import named_keys, on_screen, press, run, settle, tutor
+from tests.support.tutor import named_keys, on_screen, press, settle, tutor
 from tpustarter.tui.app.palette import ActionList
 from tpustarter.tui.kit.key_line import FEW, KeyBar
 
@@ -33,27 +33,23 @@ async def test_frame_titles_show_results(
 
 @pytest.mark.parametrize("size", [(120, 35), (160, 44)])
 @pytest.mark.parametrize("keys", [("c",), ("s",), ("s", "enter")])
-def test_adjacent_areas_align_at_top_and_bottom(
+async def test_adjacent_areas_align_at_top_and_bottom(
     keys: tuple[str, ...], size: tuple[int, int], tmp_path: Path
 ) -> None:
     """The full-screen details begin at the left edge of the list."""
-
-    async def journey() -> None:
-        async with tutor(tmp_path, size=size) as pilot:
-            await press(pilot, *keys)
-            rows, details = (pilot.app.screen.query_one(name) for name in ("#rows", "#details"))
-            if details.region.x == rows.region.x:  # below the list
-                assert rows.region.right == details.region.right
-                return
-            left = rows.region.x
-            assert rows.region.y == details.region.y
-            assert rows.region.bottom == details.region.bottom
-            assert rows.region.right + 1 == details.region.x
-            await press(pilot, "enter")
-            if keys != ("s",):
-                assert left == details.region.x
-
-    run(journey)
+    async with tutor(tmp_path, size=size) as pilot:
+        await press(pilot, *keys)
+        rows, details = (pilot.app.screen.query_one(name) for name in ("#rows", "#details"))
+        if details.region.x == rows.region.x:  # below the list
+            assert rows.region.right == details.region.right
+            return
+        left = rows.region.x
+        assert rows.region.y == details.region.y
+        assert rows.region.bottom == details.region.bottom
+        assert rows.region.right + 1 == details.region.x
+        await press(pilot, "enter")
+        if keys != ("s",):
+            assert left == details.region.x
 
 
 async def test_area_with_focus_is_coloured(tmp_path: Path) -> None:
@@ -163,7 +159,7 @@ async def test_input_has_colours_of_theme(tmp_path: Path, chosen: str) -> None:
         assert Color.parse(app.theme_variables["input-cursor-background"]) == cursor.background
 
 
-def test_marked_action_is_visible_without_colours(tmp_path: Path) -> None:
+async def test_marked_action_is_visible_without_colours(tmp_path: Path) -> None:
     """The marked action of the palette is painted reversed."""
 
     def reversed_lines(actions: Widget) -> list[str]:
@@ -174,16 +170,13 @@ def test_marked_action_is_visible_without_colours(tmp_path: Path) -> None:
             if any(part.style and part.style.reverse for part in strip)
         ]
 
-    async def journey() -> None:
-        async with tutor(tmp_path) as pilot:
-            pilot.app.choose(replace(pilot.app.choices, plain=True))  # type: ignore[attr-defined]
-            await press(pilot, "colon")
-            actions = pilot.app.screen.query_one(ActionList)
-            assert reversed_lines(actions)[0].startswith("Open (Enter)")
-            await press(pilot, "down")
-            assert not reversed_lines(actions)[0].startswith("Open (Enter)")
-
-    run(journey)
+    async with tutor(tmp_path) as pilot:
+        pilot.app.choose(replace(pilot.app.choices, plain=True))  # type: ignore[attr-defined]
+        await press(pilot, "colon")
+        actions = pilot.app.screen.query_one(ActionList)
+        assert reversed_lines(actions)[0].startswith("Open (Enter)")
+        await press(pilot, "down")
+        assert not reversed_lines(actions)[0].startswith("Open (Enter)")
 
 
 async def test_key_line_shows_scroll_position_at_right(tmp_path: Path) -> None:

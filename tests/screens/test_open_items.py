@@ -8,7 +8,7 @@ import pytest
 from textual.pilot import Pilot
 
 from tests.support.made_lessons import fence
-from tests.support.tutor import HANGS, HELLO, on_screen, press, run, tutor, until
+from tests.support.tutor import HANGS, HELLO, on_screen, press, tutor, until
 from tests.tui.test_key_queue import burst
 from tpustarter.learning.progress import bookmarks
 
@@ -393,27 +393,26 @@ async def test_keys_are_ordered_by_usefulness(tmp_path: Path) -> None:
         assert "Next  2 min" in (await press(pilot, "n")).splitlines()[0]
 
 
-def test_enter_shows_whole_block_before_running(tmp_path: Path) -> None:
+async def test_enter_shows_whole_block_before_running(tmp_path: Path) -> None:
     """Enter shows all lines of a tall block before it runs it."""
     tall = fence("\n".join(f"x = {n}" for n in range(45)) + "\nprint('ran', x)", "ran 44")
 
-    async def journey() -> None:
-        async with tutor(tmp_path, lessons={"tall": f"# Tall\n\n{LONG}\n\n{tall}"}) as pilot:
+    async with tutor(tmp_path, lessons={"tall": f"# Tall\n\n{LONG}\n\n{tall}"}) as pilot:
+        seen = await press(pilot, "enter")
+        read = set[str]()
+        for _ in range(9):
+            read |= {line for n in range(45) if (line := f"x = {n} ") in seen}
+            if "ran 44" in seen:
+                break
             seen = await press(pilot, "enter")
-            read = set[str]()
-            for _ in range(9):
-                read |= {line for n in range(45) if (line := f"x = {n} ") in seen}
-                if "ran 44" in seen:
-                    break
-                seen = await press(pilot, "enter")
-            assert "ran 44" in seen
-            assert 45 == len(read)
-
-    run(journey)
+        assert "ran 44" in seen
+        assert 45 == len(read)
 
 
 @pytest.mark.parametrize(("height", "following"), [(24, "b0"), (60, "b1")])
-def test_keys_after_run_act_on_visible_block(height: int, following: str, tmp_path: Path) -> None:
+async def test_keys_after_run_act_on_visible_block(
+    height: int, following: str, tmp_path: Path
+) -> None:
     """Keys act on the block that ran until the code of the next one is in sight."""
     text = "\n\n".join(fence(f"print({n})\n" + "x = 1\n" * 6, f"{n}") for n in range(3))
     for number in range(3):
@@ -423,13 +422,10 @@ def test_keys_after_run_act_on_visible_block(height: int, following: str, tmp_pa
         views = pilot.app.screen._page.views
         return [view.block.id for view in views if view.has_class("-current")]
 
-    async def journey() -> None:
-        async with tutor(tmp_path, lessons={"t": f"# T\n\n{text}"}, size=(80, height)) as pilot:
-            await press(pilot, "enter")
-            assert ["b0"] == marked(pilot)
-            await press(pilot, "enter")
-            await until(pilot, lambda: "pass" in on_screen(pilot.app))
-            await press(pilot)
-            assert [following] == marked(pilot)
-
-    run(journey)
+    async with tutor(tmp_path, lessons={"t": f"# T\n\n{text}"}, size=(80, height)) as pilot:
+        await press(pilot, "enter")
+        assert ["b0"] == marked(pilot)
+        await press(pilot, "enter")
+        await until(pilot, lambda: "pass" in on_screen(pilot.app))
+        await press(pilot)
+        assert [following] == marked(pilot)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from tests.learning.test_exercises import SHIPPED, SOLVED
-from tests.support.tutor import on_screen, press, run, tutor, until, write_lessons
+from tests.support.tutor import on_screen, press, tutor, until, write_lessons
 from tpustarter.core import locations
 from tpustarter.learning.progress import lesson_progress, progress_transfer
 
@@ -47,21 +47,17 @@ def learner_file() -> Path:
     return locations.make_state_folder() / "exercises" / "start" / "double.py"
 
 
-def test_digit_answers_question_and_shows_reason(tmp_path: Path) -> None:
+async def test_digit_answers_question_and_shows_reason(tmp_path: Path) -> None:
     """A digit answers a question and shows the reason, and answers are stored."""
-
-    async def journey() -> None:
-        async with tutor(tmp_path, lessons={"asks": LESSON}) as pilot:
-            seen = await press(pilot, "enter")
-            assert "press 1 or 2" in seen
-            assert "8 counts" not in seen
-            seen = await press(pilot, "1")
-            assert "no  8 counts TensorCores." in seen
-            assert "Two cores" not in seen
-            seen = await press(pilot, "2", "5")
-            assert "right  Two cores are one device." in seen
-
-    run(journey)
+    async with tutor(tmp_path, lessons={"asks": LESSON}) as pilot:
+        seen = await press(pilot, "enter")
+        assert "press 1 or 2" in seen
+        assert "8 counts" not in seen
+        seen = await press(pilot, "1")
+        assert "no  8 counts TensorCores." in seen
+        assert "Two cores" not in seen
+        seen = await press(pilot, "2", "5")
+        assert "right  Two cores are one device." in seen
     quizzes = progress_transfer.make_progress_export()["lessons"]["start/asks"]["quizzes"]
 
     assert quizzes["v4"]["right"] is True

@@ -19,7 +19,6 @@ from tests.support.tutor import (
     driven,
     on_screen,
     press,
-    run,
     settle,
     tutor,
     until,
@@ -57,7 +56,9 @@ def staged(folder: Path) -> TpustarterApp:
     return TpustarterApp(lessons=lessons, checks=write_checks(folder / "checks"))
 
 
-def test_quarantine_notice_hides_home_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_quarantine_notice_hides_home_path(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The notice of a file put aside shortens the home folder and hides secrets."""
     monkeypatch.setenv("HOME", str(tmp_path))
     broken = tmp_path / "hf_Qq7zQq7zQq7zQq7zQq7z.json"
@@ -65,13 +66,10 @@ def test_quarantine_notice_hides_home_path(tmp_path: Path, monkeypatch: pytest.M
     notes: list[str] = []
     monkeypatch.setattr(HomeScreen, "notify", lambda _, text, **__: notes.append(str(text)))
 
-    async def journey() -> None:
-        async with tutor(tmp_path / "content") as pilot:
-            notes.clear()
-            locations.move_aside(broken, "kept.json", why="cannot be read")
-            pilot.app.screen.show_moved_files()
-
-    run(journey)
+    async with tutor(tmp_path / "content") as pilot:
+        notes.clear()
+        locations.move_aside(broken, "kept.json", why="cannot be read")
+        pilot.app.screen.show_moved_files()
     [note] = notes
     assert "~/" in note
     assert str(tmp_path) not in note

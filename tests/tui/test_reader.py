@@ -17,7 +17,6 @@ from tests.support.tutor import (
     named_keys,
     on_screen,
     press,
-    run,
     settle,
     tutor,
     until,
@@ -309,22 +308,19 @@ async def test_failed_block_omits_output_of_other_devices(tmp_path: Path) -> Non
         ),
     ],
 )
-def test_wrong_output_is_compared_once(
+async def test_wrong_output_is_compared_once(
     printed: list[str], wanted: list[str], shown: list[str], tmp_path: Path
 ) -> None:
     """One differing line is compared; for several both outputs are shown in full."""
     code = "\n".join(f'print("{line}")' for line in printed)
     lesson = "# T\n\n" + fence(code, "\n".join(wanted))
 
-    async def journey() -> None:
-        async with tutor(tmp_path, lessons={"t": lesson}, size=(80, 40)) as pilot:
-            lines = (await press(pilot, "enter", "r")).splitlines()
-            lines = [line.strip(" ┃━─") for line in lines]
-            place = next(number for number, line in enumerate(lines) if line.startswith("FAIL"))
-            assert shown == lines[place + 1 : place + 1 + len(shown)]
-            assert lines[place + 1 + len(shown)].startswith("┗")
-
-    run(journey)
+    async with tutor(tmp_path, lessons={"t": lesson}, size=(80, 40)) as pilot:
+        lines = (await press(pilot, "enter", "r")).splitlines()
+        lines = [line.strip(" ┃━─") for line in lines]
+        place = next(number for number, line in enumerate(lines) if line.startswith("FAIL"))
+        assert shown == lines[place + 1 : place + 1 + len(shown)]
+        assert lines[place + 1 + len(shown)].startswith("┗")
 
 
 async def test_unrunnable_block_shows_output_and_remedy(

@@ -18,7 +18,6 @@ from tests.support.tutor import (
     JAX_HANGS,
     on_screen,
     press,
-    run,
     settle,
     tutor,
     until,
@@ -348,21 +347,17 @@ async def test_unreadable_lessons_are_reported_at_home(tmp_path: Path) -> None:
     assert read_paths(tmp_path / "lessons")
 
 
-def test_settings_are_remembered_and_followed(tmp_path: Path) -> None:
+async def test_settings_are_remembered_and_followed(tmp_path: Path) -> None:
     """A chosen number of devices is saved and shown in every heading."""
-
-    async def journey() -> None:
-        async with tutor(tmp_path) as pilot:
-            await press(pilot, "comma")
-            rows = pilot.app.screen.query_one("#settings")
-            rows.highlighted = rows.get_option_index("devices:4")
-            seen = await press(pilot, "enter")
-            assert "* 4" in seen
-            rows.highlighted = rows.get_option_index("plain:")
-            await press(pilot, "enter", "escape")
-            assert "4 virtual CPU devices" in on_screen(pilot.app)
-
-    run(journey)
+    async with tutor(tmp_path) as pilot:
+        await press(pilot, "comma")
+        rows = pilot.app.screen.query_one("#settings")
+        rows.highlighted = rows.get_option_index("devices:4")
+        seen = await press(pilot, "enter")
+        assert "* 4" in seen
+        rows.highlighted = rows.get_option_index("plain:")
+        await press(pilot, "enter", "escape")
+        assert "4 virtual CPU devices" in on_screen(pilot.app)
 
     saved = state.load_state("settings")
     assert (4, True) == (saved["devices"], saved["plain"])

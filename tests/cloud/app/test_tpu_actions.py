@@ -9,7 +9,7 @@ from google.cloud import tpu_v2
 from tests.support.cloud_app import PLACE, add, app_of, connecting, made, text_of
 from tests.support.cloud_runs import remember
 from tests.support.fake_cloud import FakeCloud, Fault
-from tests.support.tutor import on_screen, press, run, until
+from tests.support.tutor import on_screen, press, until
 from tpustarter.cloud.billing import ledger
 from tpustarter.cloud.text import event_text
 from tpustarter.core import locations
@@ -115,7 +115,7 @@ async def test_tpu_that_cannot_stop_has_no_stop_key(cloud: FakeCloud, tmp_path: 
         assert [] == cloud.called("StopNode")
 
 
-def test_leftovers_are_listed_and_deleted_together(cloud: FakeCloud, tmp_path: Path) -> None:
+async def test_leftovers_are_listed_and_deleted_together(cloud: FakeCloud, tmp_path: Path) -> None:
     """Our leftovers that can't become TPUs again are listed, and deleted together."""
     made(cloud, "failed", "FAILED", (8, "no capacity"))
     made(cloud, "suspended", "SUSPENDED")
@@ -124,30 +124,27 @@ def test_leftovers_are_listed_and_deleted_together(cloud: FakeCloud, tmp_path: P
     made(cloud, "theirs", "FAILED")
     remember(connecting(cloud)("my-project", cloud.clock), "failed", "suspended", "gone")
 
-    async def journey() -> None:
-        async with app_of(cloud, tmp_path, size=(100, 50)) as pilot:
-            assert "3 leftovers take up their names and quota" in text_of(await press(pilot, "u"))
-            seen = text_of(await press(pilot, "l"))
-            assert "Delete 3 leftovers?" in seen
-            assert "alive" not in seen
-            assert "delete theirs" not in seen
-            for name in (
-                "queued-resources delete failed",
-                "queued-resources delete suspended",
-                "tpu-vm delete gone",
-            ):
-                assert name in seen
-            seen = await press(pilot, *"failed", "enter")
-            assert "found failed, expected leftovers: nothing was sent." in seen
-            assert [] == cloud.called("DeleteQueuedResource")
+    async with app_of(cloud, tmp_path, size=(100, 50)) as pilot:
+        assert "3 leftovers take up their names and quota" in text_of(await press(pilot, "u"))
+        seen = text_of(await press(pilot, "l"))
+        assert "Delete 3 leftovers?" in seen
+        assert "alive" not in seen
+        assert "delete theirs" not in seen
+        for name in (
+            "queued-resources delete failed",
+            "queued-resources delete suspended",
+            "tpu-vm delete gone",
+        ):
+            assert name in seen
+        seen = await press(pilot, *"failed", "enter")
+        assert "found failed, expected leftovers: nothing was sent." in seen
+        assert [] == cloud.called("DeleteQueuedResource")
 
-            await press(pilot, "escape", "l", *"leftovers", "enter")
-            await press(pilot, "escape")
-            assert isinstance(pilot.app.screen, TpuListScreen)
-            seen = text_of(await press(pilot, "l"))
-            assert "theirs in us-central1-b is left over." in seen
-
-    run(journey)
+        await press(pilot, "escape", "l", *"leftovers", "enter")
+        await press(pilot, "escape")
+        assert isinstance(pilot.app.screen, TpuListScreen)
+        seen = text_of(await press(pilot, "l"))
+        assert "theirs in us-central1-b is left over." in seen
 
     left = {f"{PLACE}/queuedResources/{name}" for name in ("alive", "theirs")}
     assert {f"{PLACE}/nodes/alive", *left} == {*cloud.existing()}

@@ -14,7 +14,7 @@ from textual.widgets import Input
 from tests.support.cloud_app import add, app_of, made
 from tests.support.fake_cloud import FakeCloud
 from tests.support.fake_workers import cut, end_calls, ending_jobs, lay_workers, mend
-from tests.support.tutor import on_screen, press, run, until
+from tests.support.tutor import on_screen, press, until
 from tpustarter.cloud.jobs import job_records
 from tpustarter.cloud.jobs.job_records import JobRecord
 from tpustarter.tui.explain.screen import ExplanationScreen
@@ -92,32 +92,31 @@ async def start(pilot: Pilot[None], command: str, *, give_back: bool = False) ->
     await until(pilot, lambda: any(isinstance(one, JobScreen) for one in pilot.app.screen_stack))
 
 
-def test_job_goes_on_without_its_screen(cloud: FakeCloud, workers: Path, tmp_path: Path) -> None:
+async def test_job_goes_on_without_its_screen(
+    cloud: FakeCloud, workers: Path, tmp_path: Path
+) -> None:
     """A job continues without its screen; opening it again fetches results and keeps logs."""
     add(cloud, workers=2)
 
-    async def journey() -> None:
-        async with app_of(cloud, tmp_path, size=ROOMY) as pilot:
-            await start(pilot, WAIT, give_back=True)
-            await until(pilot, lambda: counts(pilot) == [1, 1])
-            await pilot.press("escape")
-            await until(pilot, lambda: "RUNNING" in on_screen(pilot.app))
-            assert isinstance(pilot.app.screen, JobListScreen)
-            let_go(workers)
-            await until(pilot, lambda: len([*workers.glob("w*/*/*/code/out/x")]) == 2)
-            assert cloud.nodes
+    async with app_of(cloud, tmp_path, size=ROOMY) as pilot:
+        await start(pilot, WAIT, give_back=True)
+        await until(pilot, lambda: counts(pilot) == [1, 1])
+        await pilot.press("escape")
+        await until(pilot, lambda: "RUNNING" in on_screen(pilot.app))
+        assert isinstance(pilot.app.screen, JobListScreen)
+        let_go(workers)
+        await until(pilot, lambda: len([*workers.glob("w*/*/*/code/out/x")]) == 2)
+        assert cloud.nodes
 
-            await press(pilot, "enter")
-            assert [2, 2] == counts(pilot)
-            assert {} == cloud.nodes
-            assert "g get results" not in on_screen(pilot.app)
-            await press(pilot, "escape")
-            assert "GIVEN BACK" in on_screen(pilot.app)
-            assert "n new job" not in on_screen(pilot.app)
-            await press(pilot, "enter")
-            assert [2, 2] == counts(pilot)
-
-    run(journey)
+        await press(pilot, "enter")
+        assert [2, 2] == counts(pilot)
+        assert {} == cloud.nodes
+        assert "g get results" not in on_screen(pilot.app)
+        await press(pilot, "escape")
+        assert "GIVEN BACK" in on_screen(pilot.app)
+        assert "n new job" not in on_screen(pilot.app)
+        await press(pilot, "enter")
+        assert [2, 2] == counts(pilot)
 
     record = last_job()
     assert ("given-back", 0) == (record.phase, record.code)

@@ -9,7 +9,7 @@ import pytest
 from tests.support.cloud_app import add, app_of, text_of
 from tests.support.fake_cloud import FakeCloud
 from tests.support.fake_remote import behave, calls, lay_remote
-from tests.support.tutor import is_alive, on_screen, press, run, until
+from tests.support.tutor import is_alive, on_screen, press, until
 from tpustarter.tui.kit.page import NoticeSheet
 from tpustarter.tui.tpus.run_form_screen import RunCommandScreen
 from tpustarter.tui.tpus.run_screen import TpuRunScreen
@@ -90,29 +90,26 @@ async def test_single_worker_run_names_its_worker(
     assert [2] == [call["worker"] for call in calls(tools)]
 
 
-def test_a_run_that_is_stopped_leaves_no_process(
+async def test_a_run_that_is_stopped_leaves_no_process(
     cloud: FakeCloud, tools: Path, tmp_path: Path
 ) -> None:
     """Stopping a run leaves no process here, and warns that programs may run on workers."""
     add(cloud, workers=2)
     behave(tools, all={"say": "working\n", "sleep": 3600})
 
-    async def journey() -> None:
-        async with app_of(cloud, tmp_path, size=(100, 40)) as pilot:
-            await press(pilot, "u", "c", *TYPED)
-            await pilot.press("enter")
-            await until(pilot, lambda: on_screen(pilot.app).count("running") == 2)
-            assert "working" in on_screen(pilot.app)
-            assert "2 of 2 workers still run it" in text_of(on_screen(pilot.app))
-            await pilot.press("escape")
-            await until(pilot, lambda: "The command still runs." in on_screen(pilot.app))
-            assert pilot.app.screen.can_stop
-            seen = text_of(await press(pilot, "escape"))
-            assert isinstance(pilot.app.screen, TpuRunScreen)
-            assert "0 of 2 workers ended with 0" in seen
-            assert "What was started on the workers may still run there" in seen
-
-    run(journey)
+    async with app_of(cloud, tmp_path, size=(100, 40)) as pilot:
+        await press(pilot, "u", "c", *TYPED)
+        await pilot.press("enter")
+        await until(pilot, lambda: on_screen(pilot.app).count("running") == 2)
+        assert "working" in on_screen(pilot.app)
+        assert "2 of 2 workers still run it" in text_of(on_screen(pilot.app))
+        await pilot.press("escape")
+        await until(pilot, lambda: "The command still runs." in on_screen(pilot.app))
+        assert pilot.app.screen.can_stop
+        seen = text_of(await press(pilot, "escape"))
+        assert isinstance(pilot.app.screen, TpuRunScreen)
+        assert "0 of 2 workers ended with 0" in seen
+        assert "What was started on the workers may still run there" in seen
 
     assert not any(is_alive(call["pid"]) for call in calls(tools))
 
