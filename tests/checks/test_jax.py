@@ -219,9 +219,7 @@ def test_the_device_that_answers_wrongly_is_named(monkeypatch: pytest.MonkeyPatc
 # jax.every_device
 
 
-def test_idle_device_is_named_and_exchange_not_blamed(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_idle_device_is_named_and_exchange_not_blamed(monkeypatch: pytest.MonkeyPatch) -> None:
     """Seven of eight shares; the total of what they had is still right."""
     device_five_does_nothing(monkeypatch, check("every_device"))
     count, device = [finding for finding in findings("every_device") if finding.verdict == "fail"]

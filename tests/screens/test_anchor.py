@@ -32,9 +32,7 @@ async def test_resize_keeps_marked_block_in_sight(tmp_path: Path) -> None:
             assert f"print({number - 1})" in on_screen(pilot.app), size
 
 
-async def test_requested_block_stays_still_while_others_run(
-    tmp_path: Path,
-) -> None:
+async def test_requested_block_stays_still_while_others_run(tmp_path: Path) -> None:
     """The block asked for stays marked and in place while the blocks above it run."""
     gates = [tmp_path / f"b{number}" for number in range(1, 4)]
     code = "for i in range(40): print(i, flush=True)\n"

@@ -222,9 +222,7 @@ async def test_enter_at_end_of_completed_lesson_opens_next(tmp_path: Path) -> No
         assert "Second" in (await press(pilot, "enter")).splitlines()[0]
 
 
-async def test_key_line_follows_scroll_after_early_refresh(
-    tmp_path: Path,
-) -> None:
+async def test_key_line_follows_scroll_after_early_refresh(tmp_path: Path) -> None:
     """The key line is right even if Textual 8.2.8 calls back before the refresh."""
     block = ASKS[ASKS.index("```python") : ASKS.index("```python run id=two")]
     lessons = {"asks": f"{LONG}\n{block}", "second": "# Second\n"}

@@ -47,9 +47,7 @@ async def test_enter_opens_line_named_by_verdict(
         assert (column, column) == (editor.selection.start[1], editor.selection.end[1])
 
 
-async def test_enter_returns_to_column_typed_in_failed_line(
-    tmp_path: Path,
-) -> None:
+async def test_enter_returns_to_column_typed_in_failed_line(tmp_path: Path) -> None:
     """Enter returns to the typed column if that line failed, and else to the failed line."""
     async with tutor(tmp_path, lessons={"asks": LESSON}, size=(80, 40)) as pilot:
         lessons_with_exercise(tmp_path)
@@ -96,9 +94,7 @@ async def test_long_statement_to_replace_fits_single_line(tmp_path: Path) -> Non
         assert row == _row(on_screen(pilot.app))
 
 
-async def test_long_solution_is_shown_from_its_beginning(
-    tmp_path: Path,
-) -> None:
+async def test_long_solution_is_shown_from_its_beginning(tmp_path: Path) -> None:
     """A solution taller than the screen is shown from its first line."""
     steps = "".join(f"    step_{number} = number\n" for number in range(30))
 

@@ -236,9 +236,7 @@ async def test_visit_to_exercise_keeps_lesson_variables(tmp_path: Path) -> None:
         assert pilot.app.live.holder is None
 
 
-async def test_typing_keeps_indentation_and_ends_with_right_answer(
-    tmp_path: Path,
-) -> None:
+async def test_typing_keeps_indentation_and_ends_with_right_answer(tmp_path: Path) -> None:
     """New lines are indented, lines are numbered as in the file, and a right answer ends it."""
     async with tutor(tmp_path, lessons={"asks": LESSON}, size=(80, 40)) as pilot:
         lessons_with_exercise(tmp_path)

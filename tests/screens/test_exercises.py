@@ -40,9 +40,7 @@ async def test_e_lists_exercises_with_next_marked(tmp_path: Path) -> None:
         assert "jax/pad-to-few-shapes" == pilot.app.screen.query_one(RowList).highlighted_id
 
 
-async def test_v_filters_exercises_and_title_names_filter(
-    tmp_path: Path,
-) -> None:
+async def test_v_filters_exercises_and_title_names_filter(tmp_path: Path) -> None:
     """`v` switches from all exercises to open ones, to solved ones and back."""
     async with driven(TpustarterApp(), (120, 35)) as pilot:
         await settle(pilot)

@@ -74,9 +74,7 @@ async def test_key_to_open_item_shows_its_figure(
         assert is_seen == page.region.contains_region(drawn.region)
 
 
-async def test_wrong_answer_shows_only_first_differing_line(
-    tmp_path: Path,
-) -> None:
+async def test_wrong_answer_shows_only_first_differing_line(tmp_path: Path) -> None:
     """Only the first differing line is shown; `o` shows the answer."""
     lesson = f"# Full\n\n{TASK}"
     async with tutor(tmp_path, lessons={"full": lesson}, size=(80, 50)) as pilot:

@@ -67,9 +67,7 @@ def journey_over(
     return tutor(tmp_path, size=size, machine=here), lessons
 
 
-async def test_plan_runs_rootless_steps_after_y(
-    tmp_path: Path,
-) -> None:
+async def test_plan_runs_rootless_steps_after_y(tmp_path: Path) -> None:
     """Nothing changes before `y`; afterwards each step can be undone after a question."""
     here = machine(tmp_path)
     yours = {"id": "yours", "where": "on your computer", "command": ["tpustarter", "tpu"]}

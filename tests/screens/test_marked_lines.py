@@ -65,9 +65,7 @@ async def test_solution_has_changed_lines_in_bold(tmp_path: Path) -> None:
         assert "def double" not in _bold(pilot)
 
 
-async def test_raising_line_of_block_stays_marked(
-    tmp_path: Path,
-) -> None:
+async def test_raising_line_of_block_stays_marked(tmp_path: Path) -> None:
     """The line that raised is marked, even if it wraps."""
     code = "first = 1\nsecond = first + first + first + first + first + first + (first / 0) + first"
     text = f"# T\n\n```python run id=one\n{code}\n```\n"

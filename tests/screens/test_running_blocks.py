@@ -112,9 +112,7 @@ async def test_block_with_expected_exception_says_so(tmp_path: Path) -> None:
         assert "raises" not in await press(pilot, "enter", "r")
 
 
-async def test_long_output_is_followed_then_verdict_shown(
-    tmp_path: Path,
-) -> None:
+async def test_long_output_is_followed_then_verdict_shown(tmp_path: Path) -> None:
     """Output longer than the screen is followed, and the verdict shown at the end."""
     goes_on = tmp_path / "goes-on"
     text = "# T\n\n" + fence(long_until(goes_on))

@@ -458,9 +458,7 @@ async def test_partial_match_needs_few_whole_word_matches(whole: int, tmp_path: 
         assert (whole < 3) == ("000-02" in seen)
 
 
-async def test_common_word_does_not_flood_results(
-    tmp_path: Path,
-) -> None:
+async def test_common_word_does_not_flood_results(tmp_path: Path) -> None:
     """A common word shows only glossary entries of that name and the best three claims."""
     entry = CLAIMS.partition("- id: 000-02")[0]
     claims = "".join(entry.replace("000-01", f"000-{number:02}") for number in range(1, 15))

@@ -73,9 +73,7 @@ async def test_first_session_leads_from_home_to_next_lesson(tmp_path: Path) -> N
         assert "> Hangs" in seen
 
 
-async def test_running_block_stops_and_process_ends_with_lesson(
-    tmp_path: Path,
-) -> None:
+async def test_running_block_stops_and_process_ends_with_lesson(tmp_path: Path) -> None:
     """Esc stops a block at once; the heading names its process, and `t` ends it."""
     async with tutor(tmp_path, lessons={"hangs": HANGS, "hello": HELLO}) as pilot:
         await press(pilot, "enter")

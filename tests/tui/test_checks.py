@@ -195,9 +195,7 @@ async def test_key_acts_on_check_marked_before_move(
         await press(pilot, "x")
 
 
-async def test_unfolding_passes_still_marks_worst_check_at_end(
-    tmp_path: Path,
-) -> None:
+async def test_unfolding_passes_still_marks_worst_check_at_end(tmp_path: Path) -> None:
     """The worst check is marked at the end, even if passes were unfolded during the run."""
     async with tutor(tmp_path, checks=("hangs", "passes")) as pilot:
         more_passes(tmp_path)

@@ -141,9 +141,7 @@ async def test_keys_before_list_loads_act_on_its_rows(
         assert title in seen.splitlines()[0]
 
 
-async def test_repeated_open_key_opens_single_screen(
-    tmp_path: Path,
-) -> None:
+async def test_repeated_open_key_opens_single_screen(tmp_path: Path) -> None:
     """Repeated presses of `n` before the page is ready open one lesson.
 
     Once the page is there, every key counts.

@@ -112,9 +112,7 @@ async def test_blocks_above_rerun_after_process_end(tmp_path: Path) -> None:
         assert "NameError" not in seen
 
 
-async def test_earlier_blocks_run_first_and_are_announced(
-    tmp_path: Path,
-) -> None:
+async def test_earlier_blocks_run_first_and_are_announced(tmp_path: Path) -> None:
     """Blocks above run first with their edits, and the requested block says that it waits."""
     goes_on = tmp_path / "goes-on"
     lesson = HELLO.replace('name = "you"', f'{wait_for(goes_on)}name = "you"')
@@ -323,9 +321,7 @@ async def test_wrong_output_is_compared_once(
         assert lines[place + 1 + len(shown)].startswith("┗")
 
 
-async def test_unrunnable_block_shows_output_and_remedy(
-    tmp_path: Path,
-) -> None:
+async def test_unrunnable_block_shows_output_and_remedy(tmp_path: Path) -> None:
     """A block whose library is missing shows its expected output and how to install it."""
     async with tutor(tmp_path, lessons={"t": HELLO}, size=(80, 40)) as pilot:
         file = tmp_path / "lessons" / "start" / "0001-t.md"

@@ -16,9 +16,7 @@ and a [page](https://example.com/a/very/long/address/of/a/page).
 """
 
 
-async def test_link_descriptions_align_beside_longest_id(
-    tmp_path: Path,
-) -> None:
+async def test_link_descriptions_align_beside_longest_id(tmp_path: Path) -> None:
     """Descriptions align beside the longest id; words and addresses do not count."""
     lessons = {"links": LINKS, "short": "# A\n", "measure-and-profile-it-well": "# B\n"}
 
