@@ -69,7 +69,7 @@ def test_printed_answers_are_short() -> None:
         for name in ("", *row.fix_in)
     }
     for path in measure.LOGS.glob("*/*.log"):
-        found[path.name] = explain(path.read_text("utf-8"))
+        found[path.name] = explain(path.read_bytes())
     words = {name: count_words(one) for name, one in found.items()}
 
     assert {} == {name: count for name, count in words.items() if count > explanation_text.WORDS}

@@ -100,8 +100,8 @@ def test_pieces_of_a_log_change_nothing() -> None:
     """A pipe may be cut anywhere; lines before the first mark belong to nobody."""
     log = b"INFO start\n" * 50 + marked("jax-0.12-key-error", PREFIXES["kubectl"])
     whole = worker_logs.make_json_document(split(log))
-    for seed in range(20):
-        assert whole == worker_logs.make_json_document(split(log, pieces=40, seed=seed))
+    for seed in range(4):
+        assert whole == worker_logs.make_json_document(split(log, pieces=200, seed=seed))
 
 
 def test_one_worker_is_no_job() -> None:

@@ -44,6 +44,7 @@ def shipped_scanner() -> FailureScanner:
     return FailureScanner(read_known_failures())
 
 
+@functools.lru_cache(maxsize=200)  # several tests read all real logs
 def scan(log: str | bytes) -> LogScan:
     """Return the signs of all rows in a log."""
     data = log.encode() if isinstance(log, str) else log
