@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
+import fcntl
 import gc
+import inspect
 import os
 import random
 import signal
@@ -89,6 +92,16 @@ def pytest_collection_finish() -> None:
     gc.set_threshold(100_000, 20, 20)
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
+    """Run a test that is a coroutine function in an event loop of its own."""
+    if not inspect.iscoroutinefunction(pyfuncitem.obj):
+        return None
+    names = pyfuncitem._fixtureinfo.argnames
+    asyncio.run(pyfuncitem.obj(**{name: pyfuncitem.funcargs[name] for name in names}))
+    return True
+
+
 def pytest_terminal_summary(
     terminalreporter: pytest.TerminalReporter, config: pytest.Config
 ) -> None:
@@ -111,13 +124,31 @@ if (REPOSITORY / "checks").is_dir() and Path(tpustarter.__file__).parents[1] == 
 
 
 @pytest.fixture(scope="session")
-def used_before(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a folder with the caches that the program builds from its content at first use."""
-    folder = tmp_path_factory.mktemp("used-before")
+def used_before(tmp_path_factory: pytest.TempPathFactory, pytestconfig: pytest.Config) -> Path:
+    """Return a folder with the caches that the program builds from its content at first use.
+
+    One worker builds them for all.
+    """
     from tests.support import kept_archives
 
-    os.environ[kept_archives.FOLDER] = str(tmp_path_factory.mktemp("archives"))
+    shared = tmp_path_factory.getbasetemp()
+    if hasattr(pytestconfig, "workerinput"):  # the folder of one worker of several
+        shared = shared.parent
+    (shared / "archives").mkdir(exist_ok=True)
+    os.environ[kept_archives.FOLDER] = str(shared / "archives")
     kept_archives.keep_archives()
+    made = shared / "used-before" / "state" / "cache"
+    with (shared / "used-before.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not made.exists():
+            use_program(shared / "used-before")
+    assert {"probe", "secrets", "synonyms"} <= {file.name for file in made.iterdir()}
+    return made
+
+
+def use_program(folder: Path) -> None:
+    """Build the caches in the state folder of a home."""
+    folder.mkdir()
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("TPUSTARTER_HOME", str(folder / "state"))
         probe_archive.build_probe_archive(folder / "probe.pyz")
@@ -129,9 +160,6 @@ def used_before(tmp_path_factory: pytest.TempPathFactory) -> Path:
             yaml_rows.load_yaml(table.FILE)
         redact._load_patterns.cache_clear()  # collecting tests may have read the patterns
         redact.Redactor({}).redact_text(f"a word like a token, {'a1' * 20}")
-    made = folder / "state" / "cache"
-    assert {"probe", "secrets", "synonyms"} <= {file.name for file in made.iterdir()}
-    return made
 
 
 @pytest.fixture(autouse=True)
@@ -182,6 +210,14 @@ def stored_programs(home: Path, kept_programs: Path | None) -> None:
     if kept_programs:
         (home / "state").mkdir(exist_ok=True)
         (home / "state" / "programs").symlink_to(kept_programs)
+
+
+@pytest.fixture(scope="session")
+def stub(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """Return a Python that stands in for one with JAX and libtpu."""
+    from tests.support.stub_compiler import make_compiler
+
+    return str(make_compiler(tmp_path_factory.mktemp("compiler")))
 
 
 @pytest.fixture(autouse=True, scope="session")

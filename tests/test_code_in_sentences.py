@@ -17,6 +17,7 @@ from tpustarter.text.terminal import format_code
 
 BOLD, USUAL = "\x1b[1m", "\x1b[22m"
 UNKNOWN = ("learn", "no/lesson")
+LONG_NAME = "setup/no-such-lesson-of-this-name-which-is-a-long-one"
 
 
 class Tty(io.StringIO):
@@ -91,14 +92,13 @@ def test_a_command_goes_on_behind_a_backslash(columns: int, tmp_path: Path) -> N
     assert shlex.split(command) == shlex.split("\n".join(lines[begin:]).replace("\\\n", ""))
 
 
-@pytest.mark.parametrize("term", ["xterm-256color", "dumb"])
-@pytest.mark.parametrize("columns", [40, 80])
 @pytest.mark.parametrize(
-    "words",
+    ("words", "columns", "term"),
     [
-        ("learn", "setup/no-such-lesson-of-this-name-which-is-a-long-one"),
-        ("rehearse", "--tpu", "v5e-8"),
-        ("check", "--level", "slow"),
+        (("learn", LONG_NAME), 40, "dumb"),
+        (("learn", LONG_NAME), 80, "xterm-256color"),
+        (("rehearse", "--tpu", "v5e-8"), 40, "xterm-256color"),
+        (("check", "--level", "slow"), 80, "dumb"),
     ],
 )
 def test_no_word_of_an_error_is_broken(words: tuple[str, ...], columns: int, term: str) -> None:
@@ -113,13 +113,13 @@ def test_no_word_of_an_error_is_broken(words: tuple[str, ...], columns: int, ter
     assert all(len(line) <= columns or len(line.split()) == 1 for line in lines)
 
 
-@pytest.mark.parametrize("no_color", [None, "1"])
 @pytest.mark.parametrize(
-    ("words", "last"),
+    ("words", "last", "no_color"),
     [
-        (("setup", "jax"), "To run the steps that are left"),
-        (("learn", "--old", "pmap"), "source "),
-        (("learn",), "finds a topic"),
+        (("setup", "jax"), "To run the steps that are left", None),
+        (("setup", "jax"), "To run the steps that are left", "1"),
+        (("learn", "--old", "pmap"), "source ", None),
+        (("learn",), "finds a topic", None),
     ],
 )
 def test_command_output_on_terminal_has_bold_code(

@@ -6,7 +6,6 @@ import copy
 import json
 import os
 import subprocess
-import sys
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -18,9 +17,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support import copies
-from tests.support.places import SUPPORT
 from tests.support.runs import FINDING, HOST, NASTY, result, run_of
-from tests.support.sessions import SAMPLES
+from tests.support.sessions import drive
 from tpustarter.checking.output import run_comparison_text, run_document
 from tpustarter.checking.results import run_comparison, saved_reports
 from tpustarter.checking.results.results import STATUSES, Result
@@ -454,8 +452,7 @@ def test_unreadable_file_is_one_problem(tmp_path: Path) -> None:
 
 def check(*arguments: str, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
     """Run `tpustarter check` on sample checks."""
-    words = [sys.executable, str(SUPPORT / "drive.py"), str(SAMPLES), "/", "-", "-", "check"]
-    return copies.run([*words, *arguments], cwd=cwd)
+    return copies.run(drive("check", *arguments), cwd=cwd)
 
 
 def test_a_run_is_kept_and_compared_with(home: Path) -> None:

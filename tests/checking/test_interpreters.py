@@ -91,9 +91,7 @@ def test_environment_of_tpustarter_is_not_that_of_user(tmp_path: Path) -> None:
     assert choose(tmp_path, VIRTUAL_ENV=sys.prefix).why == "./.venv"
 
 
-def test_active_environment_without_framework_is_still_tested(
-    tmp_path: Path,
-) -> None:
+def test_active_environment_without_framework_is_still_tested(tmp_path: Path) -> None:
     """An active environment without a framework is tested, and others with one are named."""
     bare, full = tmp_path / "bare", tmp_path / "full"
     make_python(bare)

@@ -7,14 +7,13 @@ says. They are not tried on hardware: what a real TPU answers is not shown here.
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import shutil
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -22,8 +21,9 @@ import pytest
 
 from tests.support import copies, fake_metadata
 from tests.support.machines import lay_out
-from tests.support.places import SUPPORT, TESTS
+from tests.support.places import TESTS
 from tests.support.processes import HANG_S
+from tests.support.sessions import drive
 from tests.support.stubs import make_python
 from tpustarter.checking.plan import framework_plan
 from tpustarter.checking.results.headline import RunSummary, format_closing, format_run_summary
@@ -339,9 +339,8 @@ def play(
             arguments = ["check", "--python", "env", *row.arguments]
             env = {**machine.env, "PATH": "/usr/bin:/bin"}
             own = checks_of_tensorflow if "tensorflow" in row.python else checks
-            words = [sys.executable, str(SUPPORT / "drive.py"), str(own), str(machine.root)]
             done = copies.run(
-                [*words, json.dumps(env), str(machine.uid or "-"), *arguments],
+                drive(*arguments, checks=own, machine=replace(machine, env=env)),
                 cwd=tmp_path,
                 env={**os.environ, "NO_COLOR": "1"},
             )

@@ -26,35 +26,25 @@ def judged(folder: Path, value: str, *names: str) -> dict[str, Result]:
     return run_samples(folder, *names, env={NAME: value}, settings=(NAME,))
 
 
-@pytest.mark.parametrize(
-    ("value", "shows"),
-    [("fail", "sum: 3, expected 2"), ("raise", "TypeError: not with this setting")],
-)
-def test_claim_holding_without_setting_is_warning(value: str, shows: str, tmp_path: Path) -> None:
-    """A claim that holds without the setting is a warning with its effect and how to unset it."""
-    result = judged(tmp_path, value, "heeds_a_setting")["heeds_a_setting"]
-
-    assert ("warn", None) == (result.status, result.reason)
-    assert [("SETTINGS-CHANGED", "warn"), ("SAMPLE-SUM", "ok")] == codes(result)
-    assert f"fails with {NAME}, and holds without" == result.findings[0]["name"]
-    assert shows == result.findings[0]["found"]
-    assert f"`unset {NAME}`" in result.findings[0]["hint"]
+SHOWS = {"fail": "sum: 3, expected 2", "raise": "TypeError: not with this setting"}
 
 
-def test_claim_failing_without_setting_is_failure(tmp_path: Path) -> None:
-    """A claim that fails without the setting too is a failure."""
-    result = judged(tmp_path, "fail", "fails")["fails"]
+@pytest.mark.parametrize("value", SHOWS)
+def test_setting_is_blamed_for_its_own_failure_alone(value: str, tmp_path: Path) -> None:
+    """A claim that holds without the setting is a warning; others keep their own verdict."""
+    results = judged(tmp_path, value, "heeds_a_setting", "fails", "raises", "passes")
+    changed, raised = results["heeds_a_setting"], results["raises"]
 
-    assert "fail" == result.status
-    assert [("SAMPLE-SUM", "fail"), ("SETTINGS-SAME", "info")] == codes(result)
-
-
-def test_claim_raising_without_setting_is_error(tmp_path: Path) -> None:
-    """A claim that raises without the setting too is an error that isn't blamed on the setting."""
-    result = judged(tmp_path, "fail", "raises")["raises"]
-
-    assert ("error", "exception") == (result.status, result.reason)
-    assert ("SETTINGS-SAME", "info") == codes(result)[-1]
+    assert ("warn", None) == (changed.status, changed.reason)
+    assert [("SETTINGS-CHANGED", "warn"), ("SAMPLE-SUM", "ok")] == codes(changed)
+    assert f"fails with {NAME}, and holds without" == changed.findings[0]["name"]
+    assert SHOWS[value] == changed.findings[0]["found"]
+    assert f"`unset {NAME}`" in changed.findings[0]["hint"]
+    assert "fail" == results["fails"].status
+    assert [("SAMPLE-SUM", "fail"), ("SETTINGS-SAME", "info")] == codes(results["fails"])
+    assert ("error", "exception") == (raised.status, raised.reason)
+    assert ("SETTINGS-SAME", "info") == codes(raised)[-1]
+    assert [("SAMPLE-SUM", "ok")] == codes(results["passes"])
 
 
 def test_process_ended_by_setting_has_no_verdict(tmp_path: Path) -> None:
@@ -99,13 +89,6 @@ def test_remaining_checks_run_without_settings_after_several_warnings(
 
     assert "warn" == results["heeds_a_setting"].status
     assert ("SETTINGS-LEFT-OUT", "info") in codes(results["passes"])
-
-
-def test_checks_run_with_settings_until_limit(tmp_path: Path) -> None:
-    """Up to that limit, each check runs with the user's settings."""
-    results = judged(tmp_path, "fail", "heeds_a_setting", "passes")
-
-    assert [("SAMPLE-SUM", "ok")] == codes(results["passes"])
 
 
 def test_only_relevant_settings_are_shown(tmp_path: Path) -> None:

@@ -118,12 +118,12 @@ def programs(name: str) -> list[tuple[str, Callable[..., Any], tuple[Any, ...]]]
 # JAX before 0.8 says of a jitted pmap that it may be slow; the check never runs it so.
 @pytest.mark.filterwarnings("ignore:The jitted function own_row includes a pmap:UserWarning")
 @pytest.mark.parametrize("name", NAMES)
-def test_programs_compile_from_abstract_arguments(name: str) -> None:
-    """Names are unique, and lowering needs no numbers."""
+def test_programs_lower_from_abstract_arguments(name: str) -> None:
+    """Names are unique, and lowering needs no numbers; the first test above compiles them."""
     listed = programs(name)
 
     assert len({title for title, _, _ in listed}) == len(listed) > 0
-    assert all(jax.jit(program).lower(*shapes).compile() for _, program, shapes in listed)
+    assert all(jax.jit(program).lower(*shapes) for _, program, shapes in listed)
 
 
 # the settings that host.environment knows, which run without JAX
@@ -219,9 +219,7 @@ def test_the_device_that_answers_wrongly_is_named(monkeypatch: pytest.MonkeyPatc
 # jax.every_device
 
 
-def test_idle_device_is_named_and_exchange_not_blamed(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_idle_device_is_named_and_exchange_not_blamed(monkeypatch: pytest.MonkeyPatch) -> None:
     """Seven of eight shares; the total of what they had is still right."""
     device_five_does_nothing(monkeypatch, check("every_device"))
     count, device = [finding for finding in findings("every_device") if finding.verdict == "fail"]

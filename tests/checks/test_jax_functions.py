@@ -84,9 +84,7 @@ def test_only_the_function_that_is_off_fails(monkeypatch: pytest.MonkeyPatch) ->
     assert 115 <= float(str(failure.found)) <= 116
 
 
-def test_ignored_accuracy_request_is_caught(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_ignored_accuracy_request_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     """`highest` that does what the default does: 64 ULP where 1.5 are documented."""
     if not hasattr(jax.lax, "AccuracyMode"):
         pytest.skip("This JAX has no public `AccuracyMode`, so nothing more exact can be asked.")
@@ -97,9 +95,7 @@ def test_ignored_accuracy_request_is_caught(
     ]
 
 
-def test_exp_hint_names_more_exact_function(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_exp_hint_names_more_exact_function(monkeypatch: pytest.MonkeyPatch) -> None:
     """A bound that surprises newcomers comes with the way out."""
     hints = {
         finding.entity: finding.hint for finding in emulate(monkeypatch, "v5e", {}) if finding.hint

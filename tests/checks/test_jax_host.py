@@ -187,9 +187,7 @@ def test_debug_callbacks_are_judged_as_documented() -> None:
     assert "effects_barrier" in str(results["dropped"].hint)
 
 
-def test_tpu_without_cpu_platform_gets_setting(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_tpu_without_cpu_platform_gets_setting(monkeypatch: pytest.MonkeyPatch) -> None:
     """With JAX_PLATFORMS=tpu, the check runs no callback and names the setting to change."""
     monkeypatch.setattr(check("_handover"), "cpu", lambda: None)
     [finding] = findings("callbacks")
@@ -255,9 +253,7 @@ def test_jax_without_cache_is_reported() -> None:
     assert "JAX warns and compiles" == refused.found
 
 
-def test_only_first_process_of_slice_must_cache(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_only_first_process_of_slice_must_cache(monkeypatch: pytest.MonkeyPatch) -> None:
     """Only the first process of a slice must fill the cache, as documented."""
     monkeypatch.setattr(jax, "process_index", lambda: 1)
 

@@ -248,9 +248,7 @@ def test_an_index_that_writes_is_caught(monkeypatch: pytest.MonkeyPatch) -> None
     assert {"JAX-INDEX-KEPT"} == failed(monkeypatch, "indexing", "mix", mix)
 
 
-def test_mixed_index_giving_numpy_array_is_named(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_mixed_index_giving_numpy_array_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     """A mixed index that gives a NumPy array is named."""
     honest = check("indexing").mix
 
@@ -450,9 +448,7 @@ def test_wrong_key_from_stack_is_caught(monkeypatch: pytest.MonkeyPatch) -> None
 # jax.dlpack, jax.round_trips
 
 
-def test_dlpack_refused_on_tpu_is_information_with_hint(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_dlpack_refused_on_tpu_is_information_with_hint(monkeypatch: pytest.MonkeyPatch) -> None:
     """DLPack is refused on a TPU, which is information with a hint."""
     honest, calls = check("dlpack").to_numpy, []
 

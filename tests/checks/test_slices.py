@@ -157,9 +157,7 @@ def test_program_that_differs_is_not_run(monkeypatch: pytest.MonkeyPatch) -> Non
     assert "dense<3>" in str(line.found)
 
 
-def test_host_with_other_number_of_steps_is_named(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_host_with_other_number_of_steps_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     """If hosts differ in their number of steps, the loop isn't started."""
     module = check("slice_input")
     monkeypatch.setattr(module._hosts, "exchange", lambda _, own: [own, "9 steps", own])
@@ -193,9 +191,7 @@ def test_options_of_one_host_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
     assert str(text).startswith("jax_default_prng_impl=rbg, and host:0 has jax_default_prng_impl=")
 
 
-def test_checkpoint_without_shared_folder_has_no_verdict(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_checkpoint_without_shared_folder_has_no_verdict(monkeypatch: pytest.MonkeyPatch) -> None:
     """Without a shared folder the checkpoint has no verdict, and the folder is deleted."""
     module, made = check("slice_checkpoint"), []
 
@@ -401,9 +397,7 @@ def test_virtual_devices_are_never_slow() -> None:
     assert {"info"} == {one.verdict for one in judged("cpu")}
 
 
-def test_rates_of_several_hosts_take_equally_many_rounds(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_rates_of_several_hosts_take_equally_many_rounds(monkeypatch: pytest.MonkeyPatch) -> None:
     """All hosts use the time of the slowest one, so they run equally many rounds."""
     monkeypatch.setattr(check("_hosts"), "exchange", lambda _, own: [own, None, "0.25"])
 

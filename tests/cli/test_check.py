@@ -22,24 +22,24 @@ import pytest
 
 from tests.support import copies
 from tests.support.machines import lay_out
-from tests.support.places import REPOSITORY, SUPPORT, TESTS
+from tests.support.places import REPOSITORY, TESTS
 from tests.support.processes import HANG_S, until
-from tests.support.sessions import SAMPLES
+from tests.support.sessions import SAMPLES, drive
 from tests.support.stubs import make_python
 from tests.support.tutor import write_checks
 from tpustarter.cli import COMMANDS
 from tpustarter.core import locations
 from tpustarter.learning.progress import lesson_progress
 
+MACHINE_CHECKS = TESTS / "samples" / "machine_checks"
 SCHEMA = json.loads(resources.files("tpustarter.checking").joinpath("schema.json").read_text())
 
 
 def tpustarter(
-    *arguments: str, checks: Path = SAMPLES, root: str = "/", env: dict[str, str] | None = None
+    *arguments: str, checks: Path = SAMPLES, env: dict[str, str] | None = None
 ) -> subprocess.CompletedProcess[str]:
     """Run the command line on sample checks and return what it did."""
-    words = [sys.executable, str(SUPPORT / "drive.py"), str(checks), root, "-", "-", *arguments]
-    return copies.run(words, env={**os.environ, **(env or {})})
+    return copies.run(drive(*arguments, checks=checks), env={**os.environ, **(env or {})})
 
 
 @pytest.mark.parametrize(
@@ -93,8 +93,7 @@ def test_each_exit_code_has_reason_on_stderr(
 def test_machine_without_framework_exits_5(tmp_path: Path) -> None:
     """Nothing was shown on a device, and the next command is named."""
     make_python(tmp_path / "env")
-    checks = TESTS / "samples" / "machine_checks"
-    done = tpustarter("check", "--python", str(tmp_path / "env"), checks=checks)
+    done = tpustarter("check", "--python", str(tmp_path / "env"), checks=MACHINE_CHECKS)
 
     assert done.returncode == 5
     assert "no framework yet" in done.stderr
@@ -104,9 +103,10 @@ def test_machine_without_framework_exits_5(tmp_path: Path) -> None:
 def test_missing_framework_of_literal_id_is_named(tmp_path: Path) -> None:
     """A literal id without its framework is skipped as `missing-resource`; exit code 5."""
     make_python(tmp_path / "env")
-    checks = TESTS / "samples" / "machine_checks"
     python = str(tmp_path / "env")
-    done = tpustarter("check", "jax.every_device", "--python", python, "--json", checks=checks)
+    done = tpustarter(
+        "check", "jax.every_device", "--python", python, "--json", checks=MACHINE_CHECKS
+    )
     (result,) = json.loads(done.stdout)["results"]
 
     assert 5 == done.returncode
@@ -117,9 +117,10 @@ def test_missing_framework_of_literal_id_is_named(tmp_path: Path) -> None:
 def test_check_that_changes_framework_is_error(tmp_path: Path) -> None:
     """A check that changes a framework setting is an error; the next gets a fresh process."""
     make_python(tmp_path / "env", jax="0.12.0.1")
-    checks = TESTS / "samples" / "machine_checks"
     names = ["jax.changes_settings", "jax.every_device"]
-    done = tpustarter("check", *names, "--python", str(tmp_path / "env"), "--json", checks=checks)
+    done = tpustarter(
+        "check", *names, "--python", str(tmp_path / "env"), "--json", checks=MACHINE_CHECKS
+    )
     results = {one["id"]: one for one in json.loads(done.stdout)["results"]}
     changed = results["jax.changes_settings"]
 
@@ -142,18 +143,8 @@ def test_busy_tpu_exits_75_and_denied_tpu_77(
     for node in (machine.root / "dev/vfio").iterdir() if denied else ():
         node.chmod(0o600)
     make_python(tmp_path / "env", jax="0.12.0.1", libtpu="0.0.50.1")
-    words = [
-        sys.executable,
-        str(SUPPORT / "drive.py"),
-        str(TESTS / "samples" / "machine_checks"),
-        str(machine.root),
-        json.dumps(dict(machine.env)),
-        str(machine.uid or "-"),
-        "check",
-        "--python",
-        str(tmp_path / "env"),
-    ]
-    done = copies.run(words)
+    python = str(tmp_path / "env")
+    done = copies.run(drive("check", "--python", python, checks=MACHINE_CHECKS, machine=machine))
 
     assert done.returncode == code, done.stdout + done.stderr
 
@@ -186,19 +177,8 @@ def test_bug_exits_70_and_writes_report(home: Path) -> None:
 def test_signal_ends_run_with_json_report(number: int, code: int, tmp_path: Path) -> None:
     """A stopped run reports what it has as JSON, and leaves no process."""
     checks = write_checks(tmp_path, "fails", "ignores_term", "passes")
-    words = [
-        sys.executable,
-        str(SUPPORT / "drive.py"),
-        str(checks),
-        "/",
-        "-",
-        "-",
-        "check",
-        "host.fails",
-        "host.ignores_term",
-        "host.passes",
-        "--ndjson",
-    ]
+    names = ("host.fails", "host.ignores_term", "host.passes")
+    words = drive("check", *names, "--ndjson", checks=checks)
     events = []
     with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
@@ -224,17 +204,7 @@ def test_second_signal_exits_by_signal_not_failure(number: int, code: int, tmp_p
     # Python hears a signal between two sleeps, and one that comes just before a sleep at its end.
     in_steps = code_of_check.replace("time.sleep(600)", "[time.sleep(0.1) for _ in range(6000)]")
     check.write_text(in_steps)
-    words = [
-        sys.executable,
-        str(SUPPORT / "drive.py"),
-        str(checks),
-        "/",
-        "-",
-        "-",
-        "check",
-        "host.ignores_term",
-        "--ndjson",
-    ]
+    words = drive("check", "host.ignores_term", "--ndjson", checks=checks)
     with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as process:
         until(hangs.exists, "the check")
         process.send_signal(number)
@@ -247,19 +217,7 @@ def test_second_signal_exits_by_signal_not_failure(number: int, code: int, tmp_p
 
 def test_second_ctrl_c_ends_soaking_check_with_report() -> None:
     """The first lets it end by itself, the second ends it: what it told is never lost."""
-    words = [
-        sys.executable,
-        str(SUPPORT / "drive.py"),
-        str(SAMPLES),
-        "/",
-        "-",
-        "-",
-        "check",
-        "host.soaks_deaf",
-        "--minutes",
-        "60",
-        "--ndjson",
-    ]
+    words = drive("check", "host.soaks_deaf", "--minutes", "60", "--ndjson")
     events = []
     with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
@@ -278,18 +236,7 @@ def test_signal_before_first_answer_is_no_bug(tmp_path: Path) -> None:
     hanging, runs = tmp_path / "python", tmp_path / "runs"
     hanging.write_text(f"#!/bin/sh\n: >{shlex.quote(str(runs))}\nexec sleep 600\n")
     hanging.chmod(0o755)
-    words = [
-        sys.executable,
-        str(SUPPORT / "drive.py"),
-        str(SAMPLES),
-        "/",
-        "-",
-        "-",
-        "check",
-        "host.passes",
-        "--python",
-        str(hanging),
-    ]
+    words = drive("check", "host.passes", "--python", str(hanging))
     process = subprocess.Popen(words, stderr=subprocess.PIPE, text=True)
     assert process.stderr is not None
     until(runs.exists, "the Python")
@@ -304,18 +251,7 @@ def test_signal_before_first_answer_is_no_bug(tmp_path: Path) -> None:
 
 def test_closed_pipe_is_no_failed_check() -> None:
     """`tpustarter check | head -1` ends with the shell's code for a closed pipe."""
-    words = [
-        sys.executable,
-        str(SUPPORT / "drive.py"),
-        str(SAMPLES),
-        "/",
-        "-",
-        "-",
-        "check",
-        "host.passes",
-        "host.warns",
-        "-v",
-    ]
+    words = drive("check", "host.passes", "host.warns", "-v")
     process = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
     assert process.stdout is not None
     process.stdout.close()
@@ -330,19 +266,8 @@ def test_secret_in_command_line_of_holder_is_hidden(tmp_path: Path) -> None:
     holder = {"pid": 4242, "command": command}
     machine = lay_out(tmp_path / "machine", "v5e", chips=1, holder=holder)
     make_python(tmp_path / "env", jax="0.12.0.1", libtpu="0.0.50.1")
-    words = [
-        sys.executable,
-        str(SUPPORT / "drive.py"),
-        "-",
-        str(machine.root),
-        json.dumps(dict(machine.env)),
-        "-",
-        "check",
-        "--python",
-        str(tmp_path / "env"),
-        "--json",
-    ]
-    done = copies.run(words)
+    python = str(tmp_path / "env")
+    done = copies.run(drive("check", "--python", python, "--json", checks="-", machine=machine))
 
     assert "hf_abcdefghijklmnopqrst" not in done.stdout + done.stderr
     assert "4242" in done.stderr
@@ -404,12 +329,12 @@ def test_error_is_event_of_ndjson_stream(arguments: tuple[str, ...]) -> None:
 @pytest.mark.parametrize("command", ["check", "learn"])
 def test_deleted_working_folder_is_single_problem(command: str, tmp_path: Path) -> None:
     """A deleted working folder is a single problem, in JSON as well."""
-    words = [sys.executable, str(SUPPORT / "drive.py"), str(SAMPLES), "/", "-", "-", command]
+    words = drive(command, "--json")
     gone = tmp_path / "gone"
     gone.mkdir()
     script = 'rmdir "$PWD" && exec "$@"'
     done = subprocess.run(
-        ["/bin/sh", "-c", script, "sh", *words, "--json"],
+        ["/bin/sh", "-c", script, "sh", *words],
         cwd=gone,
         capture_output=True,
         text=True,
@@ -468,8 +393,7 @@ def on_a_terminal(
         columns: Of the terminal.
         through: A shell with a script, whose `"$@"` is the command line.
     """
-    words = [*through, sys.executable, str(SUPPORT / "drive.py"), str(SAMPLES), "/", "-", "-"]
-    words += arguments
+    words = [*through, *drive(*arguments)]
     main, secondary = pty.openpty()
     fcntl.ioctl(secondary, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
     process = subprocess.Popen(

@@ -101,9 +101,7 @@ def test_progress_line_never_fills_terminal(columns: int, monkeypatch: pytest.Mo
     assert all(bars.count_columns(line) < columns for line in lines)
 
 
-def test_wrapped_progress_line_is_erased_whole(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_wrapped_progress_line_is_erased_whole(monkeypatch: pytest.MonkeyPatch) -> None:
     """After a resize the line takes two rows: both are erased."""
     shown, stream = follow(monkeypatch, 80)
     with shown:

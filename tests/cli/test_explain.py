@@ -13,9 +13,9 @@ import jsonschema
 import pytest
 
 from tests.support import copies
-from tests.support.places import SUPPORT, TESTS
+from tests.support.places import TESTS
 from tests.support.processes import HANG_S
-from tests.support.sessions import SAMPLES
+from tests.support.sessions import drive
 from tests.support.stubs import make_python
 from tests.support.terminal import terminal
 from tpustarter.cli import explain as explain_command
@@ -68,8 +68,7 @@ def test_log_is_explained_with_line_and_fix(tmp_path: Path) -> None:
 )
 def test_check_without_verdict_names_command_for_log(ids: tuple[str, ...], expected: str) -> None:
     """A check without a verdict names a command for its log, which exists."""
-    drive = (SUPPORT / "drive.py", SAMPLES, "/", "-", "-", "check", *ids)
-    done = copies.run([sys.executable, *map(str, drive)])
+    done = copies.run(drive("check", *ids))
     command = done.stderr.splitlines()[-1].partition("tpustarter ")[2]
     log = Path(shlex.split(command)[-1]).expanduser()
 
@@ -80,8 +79,7 @@ def test_check_without_verdict_names_command_for_log(ids: tuple[str, ...], expec
 @pytest.mark.parametrize("name", ["passes", "fails"])
 def test_check_with_verdict_names_no_log_command(name: str) -> None:
     """A check with a verdict names no command for its log, because the report has its findings."""
-    drive = (SUPPORT / "drive.py", SAMPLES, "/", "-", "-", "check", f"host.{name}")
-    done = copies.run([sys.executable, *map(str, drive)])
+    done = copies.run(drive("check", f"host.{name}"))
 
     assert "explain" not in done.stderr
 

@@ -20,7 +20,7 @@ from tests.checking.test_runner import until_ended
 from tests.support import copies
 from tests.support.places import SUPPORT
 from tests.support.processes import HANG_S
-from tests.support.stub_compiler import CHECKS, make_compiler
+from tests.support.stub_compiler import CHECKS
 from tests.support.stubs import make_python
 from tpustarter.cli.check import check_progress
 from tpustarter.cli.parameters import Seconds
@@ -32,12 +32,6 @@ from tpustarter.rehearsal.programs.user_program import ProgramWarning, ScriptOut
 from tpustarter.rehearsal.text.rehearsal_progress import RehearsalProgress
 
 SCHEMA = json.loads(resources.files("tpustarter.rehearsal").joinpath("schema.json").read_text())
-
-
-@pytest.fixture(scope="module")
-def stub(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """Return a Python that stands in for one with JAX and libtpu."""
-    return str(make_compiler(tmp_path_factory.mktemp("compiler")))
 
 
 def drive(

@@ -163,9 +163,7 @@ def test_opened_report_shows_differences_and_writes_nothing(tmp_path: Path) -> N
     assert [] == list(tmp_path.iterdir())
 
 
-def test_compared_reports_exit_0_despite_differences(
-    tmp_path: Path,
-) -> None:
+def test_compared_reports_exit_0_despite_differences(tmp_path: Path) -> None:
     """Reports that differ are compared with exit code 0, as with `check --compare`."""
     differ = typed("--compare", GOOD, HANGS, folder=tmp_path)
     same = typed("--compare", GOOD, GOOD, folder=tmp_path)

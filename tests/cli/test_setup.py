@@ -221,9 +221,7 @@ def test_real_environment_is_made_proved_and_undone(
     assert not (tmp_path / "tpu").exists()
 
 
-def test_blocked_plan_says_so_and_explains_placeholders(
-    machine: host.Machine,
-) -> None:
+def test_blocked_plan_says_so_and_explains_placeholders(machine: host.Machine) -> None:
     """A blocked plan says so, and explains placeholders such as BUCKET."""
     done = setup(machine, "gcs")
 

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import http.server
-import json
 import os
 import shutil
 import subprocess
-import threading
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -15,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from tests.support import loopback
 from tests.support.processes import HANG_S
 from tpustarter.cloud.api import workers
 from tpustarter.cloud.api.project_and_zone import Project
@@ -41,11 +39,11 @@ NODE = TpuNode(
 TEXT = "cd ~/train  && python3 train.py --name='a  b'"
 
 
-class _Tpus(http.server.BaseHTTPRequestHandler):
+class _Tpus(loopback.Handler):
     """Answers what gcloud asks before it connects."""
 
     def _answer(self) -> None:
-        self.rfile.read(int(self.headers.get("content-length") or 0))
+        self.read_json()
         answer: dict[str, Any] = {"name": "p", "commonInstanceMetadata": {"items": []}}
         if "getGuestAttributes" in self.path:
             items = [
@@ -60,17 +58,9 @@ class _Tpus(http.server.BaseHTTPRequestHandler):
         elif "/nodes/" in self.path:
             hosts = [{"ipAddress": f"10.0.0.{i}"} for i in (1, 2)]
             answer = {"id": "1", "state": "READY", "apiVersion": "V2", "networkEndpoints": hosts}
-        data = json.dumps(answer).encode()
-        self.send_response(200)
-        self.send_header("content-type", "application/json")
-        self.send_header("content-length", str(len(data)))
-        self.end_headers()
-        self.wfile.write(data)
+        self.send_document(answer)
 
     do_GET = do_POST = do_PATCH = _answer  # noqa: N815  the base class's names
-
-    def log_message(self, format: str, *args: Any) -> None:  # noqa: A002
-        """Log nothing."""
 
 
 @pytest.fixture
@@ -79,20 +69,16 @@ def environment(home: Path) -> Iterator[dict[str, str]]:
     (home / ".ssh").mkdir()
     key = home / ".ssh/google_compute_engine"
     subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(key)], check=True)
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), _Tpus)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    url = f"http://127.0.0.1:{server.server_port}/"
-    yield {
-        **{name: value for name, value in os.environ.items() if "proxy" not in name.lower()},
-        "HOME": str(home),
-        "CLOUDSDK_API_ENDPOINT_OVERRIDES_TPU": url,
-        "CLOUDSDK_API_ENDPOINT_OVERRIDES_COMPUTE": f"{url}compute/v1/",
-        "CLOUDSDK_AUTH_DISABLE_CREDENTIALS": "true",
-        "CLOUDSDK_CORE_DISABLE_PROMPTS": "1",
-        "CLOUDSDK_CONFIG": str(home / "gcloud"),
-    }
-    server.shutdown()
-    server.server_close()
+    with loopback.serve(_Tpus) as address:
+        yield {
+            **{name: value for name, value in os.environ.items() if "proxy" not in name.lower()},
+            "HOME": str(home),
+            "CLOUDSDK_API_ENDPOINT_OVERRIDES_TPU": f"http://{address}/",
+            "CLOUDSDK_API_ENDPOINT_OVERRIDES_COMPUTE": f"http://{address}/compute/v1/",
+            "CLOUDSDK_AUTH_DISABLE_CREDENTIALS": "true",
+            "CLOUDSDK_CORE_DISABLE_PROMPTS": "1",
+            "CLOUDSDK_CONFIG": str(home / "gcloud"),
+        }
 
 
 def gcloud(environment: dict[str, str], command: tuple[str, ...]) -> str:

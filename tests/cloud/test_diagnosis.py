@@ -222,9 +222,7 @@ def test_each_fault_is_found_with_its_fix(  # noqa: PLR0917  a row of the table
     assert not [secret for secret in SECRETS if secret in json.dumps(report.fields())]
 
 
-def test_hidden_project_is_one_failure(
-    examine: Callable[..., DoctorReport],
-) -> None:
+def test_hidden_project_is_one_failure(examine: Callable[..., DoctorReport]) -> None:
     """A hidden project is one failure with one cause."""
     google = FakeGoogle()
     google.answers = dict.fromkeys(google.answers, refusal(403, "The caller has no permission"))
@@ -242,9 +240,7 @@ def test_names_are_shown_on_request(examine: Callable[..., DoctorReport]) -> Non
     assert [] == [name for name in (PROJECT, NUMBER, "0A1B2C-3D4E5F-678901") if name not in text]
 
 
-def test_google_texts_hide_identifying_names(
-    examine: Callable[..., DoctorReport],
-) -> None:
+def test_google_texts_hide_identifying_names(examine: Callable[..., DoctorReport]) -> None:
     """A refusal that names all there is to name is shown without the names."""
     text = (
         f"alice@example.com may not see {PROJECT} (projects/{NUMBER}, project #{NUMBER}), "
@@ -284,9 +280,7 @@ def test_missing_zone_and_type_fail_nothing(examine: Callable[..., DoctorReport]
     assert "--zone ZONE" in (finding(report, "quota").fix or "")
 
 
-def test_type_without_zone_is_searched_everywhere(
-    examine: Callable[..., DoctorReport],
-) -> None:
+def test_type_without_zone_is_searched_everywhere(examine: Callable[..., DoctorReport]) -> None:
     """A type without a zone is searched in all zones, and those that offer it are listed."""
     seen = finding(examine(FakeGoogle(), subject(zone=None)), "type")
 
@@ -454,9 +448,7 @@ def test_bug_in_examination_is_shown_as_bug(
         examine(FakeGoogle())
 
 
-def test_unresponsive_service_keeps_other_findings(
-    examine: Callable[..., DoctorReport],
-) -> None:
+def test_unresponsive_service_keeps_other_findings(examine: Callable[..., DoctorReport]) -> None:
     """A service that doesn't respond leaves the other findings, within the time limit."""
     report = examine(FakeGoogle().breaks("compute/v1", HANG), call_s=0.2, total_s=1.0)
     silent = {one.id for one in report.findings if one.reason == "silent"}

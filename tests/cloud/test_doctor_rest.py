@@ -110,9 +110,7 @@ def test_proxy_is_not_used_for_loopback(
     assert google[1].get(rest_client.BILLING, PATH, dict)["billingEnabled"]
 
 
-def test_silent_proxy_is_named_without_its_password(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_silent_proxy_is_named_without_its_password(monkeypatch: pytest.MonkeyPatch) -> None:
     """Google itself is asked through it; nothing leaves this machine here."""
     monkeypatch.setenv("HTTPS_PROXY", "http://user:secret@127.0.0.1:1")
     monkeypatch.delenv("NO_PROXY", raising=False)
@@ -153,9 +151,7 @@ def test_netrc_does_not_replace_token(google: tuple[FakeGoogle, RestClient], hom
     assert "Authorization" not in google[0].headers[-1]
 
 
-def test_ten_thousand_rules_are_read_once_in_pages(
-    google: tuple[FakeGoogle, RestClient],
-) -> None:
+def test_ten_thousand_rules_are_read_once_in_pages(google: tuple[FakeGoogle, RestClient]) -> None:
     """Two parts that need the list share it."""
     fake, client = google
     rules = [rule(f"rule-{number}", "tcp:22") for number in range(10_000)]

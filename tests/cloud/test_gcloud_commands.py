@@ -6,12 +6,9 @@ client sends over gRPC is turned into the REST request that Google's own library
 
 from __future__ import annotations
 
-import http.server
-import json
 import shutil
-import threading
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
@@ -21,7 +18,7 @@ from google.api_core import path_template
 from google.cloud.tpu_v2.services.tpu.transports import rest_base
 from google.protobuf import json_format
 
-from tests.support import gcloud_requests
+from tests.support import gcloud_requests, loopback
 from tests.support.fake_cloud import Made, channel, serving
 from tpustarter.cloud.api import gcloud_commands
 from tpustarter.cloud.api import message_conversion as api_messages
@@ -260,47 +257,20 @@ def as_rest(rpc: str, message: Any) -> Sent:
     return Sent.of(wanted["method"], wanted["uri"], query, body)
 
 
-@dataclass
-class _Recorded:
-    requests: list[Sent] = field(default_factory=list)
+def theirs(command: tuple[str, ...], configuration: Path) -> Sent | str:
+    """Return the first request that gcloud sends for a command; its error if it sends none."""
+    requests: list[Sent] = []
 
-
-def _recorder(recorded: _Recorded) -> http.server.ThreadingHTTPServer:
-    """Return a server that records its requests and gives almost empty answers."""
-
-    class Handler(http.server.BaseHTTPRequestHandler):
+    class Handler(loopback.Handler):
         def _answer(self) -> None:
-            body = self.rfile.read(int(self.headers.get("content-length") or 0))
-            recorded.requests.append(
-                Sent.of(self.command, self.path, [], json.loads(body) if body else None)
-            )
-            answer = b'{"name": "%s/operations/one"}' % PLACE.encode()
-            self.send_response(200)
-            self.send_header("content-type", "application/json")
-            self.send_header("content-length", str(len(answer)))
-            self.end_headers()
-            self.wfile.write(answer)
+            requests.append(Sent.of(self.command, self.path, [], self.read_json()))
+            self.send_document({"name": f"{PLACE}/operations/one"})
 
         do_GET = do_POST = do_DELETE = do_PATCH = _answer  # noqa: N815  the names of the library
 
-        def log_message(self, *_: object) -> None:
-            """Write nothing."""
-
-    return http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-
-
-def theirs(command: tuple[str, ...], configuration: Path) -> Sent | str:
-    """Return the first request that gcloud sends for a command; its error if it sends none."""
-    recorded = _Recorded()
-    server = _recorder(recorded)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    address = f"http://127.0.0.1:{server.server_port}/"
-    try:
-        error = gcloud_requests.run_gcloud(command, configuration, TPU=address)
-    finally:
-        server.shutdown()
-        server.server_close()
-    return recorded.requests[0] if recorded.requests else error
+    with loopback.serve(Handler) as address:
+        error = gcloud_requests.run_gcloud(command, configuration, TPU=f"http://{address}/")
+    return requests[0] if requests else error
 
 
 def differences(pairs: dict[str, Pair], configuration: Path) -> dict[str, tuple[Any, Any]]:

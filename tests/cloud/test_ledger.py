@@ -209,9 +209,7 @@ def test_two_processes_write_at_the_same_time() -> None:
     assert {"taken"} == {one.phase for one in ledger.read_ledger()}
 
 
-def test_locked_ledger_is_problem(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_locked_ledger_is_problem(monkeypatch: pytest.MonkeyPatch) -> None:
     """A ledger that stays locked after a short wait is a problem."""
     monkeypatch.setattr(ledger, "LOCK_WAIT_S", 0.1)
     lock = file().with_suffix(".lock")

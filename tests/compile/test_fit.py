@@ -11,7 +11,7 @@ from typing import Any
 import jsonschema
 import pytest
 
-from tests.support.stub_compiler import SAMPLES, make_compiler
+from tests.support.stub_compiler import SAMPLES
 from tpustarter.core.problem import ExitCode, Problem
 from tpustarter.rehearsal.programs.rehearsal_request import RehearsalRequest
 from tpustarter.rehearsal.result_fields import FittingSize
@@ -19,12 +19,6 @@ from tpustarter.rehearsal.run import Rehearsal, RehearsalAnswer
 
 FILE = str(SAMPLES / "rehearsal" / "sized.py")
 SCHEMA = json.loads(resources.files("tpustarter.rehearsal").joinpath("schema.json").read_text())
-
-
-@pytest.fixture(scope="module")
-def stub(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """Return a Python that stands in for one with JAX and libtpu."""
-    return str(make_compiler(tmp_path_factory.mktemp("compiler")))
 
 
 def rehearse(stub: str, function: str = "programs", **asked: Any) -> Rehearsal:

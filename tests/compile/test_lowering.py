@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import tpustarter
-from tests.support.stub_compiler import SAMPLES, make_compiler
+from tests.support.stub_compiler import SAMPLES
 from tpustarter.machine import tpus
 from tpustarter.machine.machine import Machine
 from tpustarter.machine.memory import available_memory_bytes
@@ -31,12 +31,6 @@ BAD = SAMPLES / "rehearsal_bad"
 GIB = 2**30
 ANSWERED = "it asks where it runs, and was answered `tpu`"
 KINDS = "it asks for the kind of device: each kind of TPU has its own program here"
-
-
-@pytest.fixture(scope="module")
-def stub(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """Return a Python that stands in for one with JAX and libtpu."""
-    return str(make_compiler(tmp_path_factory.mktemp("compiler")))
 
 
 def lower(

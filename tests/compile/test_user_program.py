@@ -18,7 +18,7 @@ from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
 import tpustarter
 from tests.checking.test_runner import until_ended
-from tests.support.stub_compiler import SAMPLES, make_compiler
+from tests.support.stub_compiler import SAMPLES
 from tests.support.stubs import make_python
 from tpustarter.core import locations
 from tpustarter.core.problem import ExitCode, Problem
@@ -64,12 +64,6 @@ MANY = {
     "no function": ("error", "TypeError"),
     "last": ("compiles", ""),
 }
-
-
-@pytest.fixture(scope="module")
-def stub(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """Return a Python that stands in for one with JAX and libtpu."""
-    return str(make_compiler(tmp_path_factory.mktemp("compiler")))
 
 
 def rehearse(stub: str, **asked: Any) -> tuple[Rehearsal, bytes]:

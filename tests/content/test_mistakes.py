@@ -9,16 +9,13 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.failures import explain
 from tpustarter.core.problem import Problem
 from tpustarter.explain import (
-    explain_output,
     explanation_document,
     explanation_text,
-    known_failures,
-    log_scanner,
     program_mistakes,
 )
-from tpustarter.explain.explanation import Explanation
 
 JAX = "import jax, jax.numpy as jnp\n"
 PROGRAMS = {
@@ -51,13 +48,6 @@ PROGRAMS = {
 """Programs that are wrong, and a part of what is said of each."""
 
 
-def explained(log: bytes) -> Explanation:
-    """Return the explanation of a log."""
-    taken = log_scanner.FailureScanner(known_failures.read_known_failures()).start_scan()
-    taken.feed(log)
-    return explain_output.explain_log(taken.finish())
-
-
 @pytest.mark.parametrize("program", PROGRAMS, ids=range(len(PROGRAMS)))
 def test_real_python_and_jax_errors_are_recognised(tmp_path: Path, program: str) -> None:
     """The messages are those of the installed versions of Python and JAX."""
@@ -69,7 +59,7 @@ def test_real_python_and_jax_errors_are_recognised(tmp_path: Path, program: str)
     done = subprocess.run(
         [sys.executable, str(file)], check=False, capture_output=True, env=env, timeout=120
     )
-    found = explained(done.stderr)
+    found = explain(done.stderr)
     text = " ".join(explanation_text.render_explanation(found).split())
 
     assert not found.matches
@@ -89,7 +79,7 @@ def test_tpu_failure_is_no_program_mistake() -> None:
         b"Traceback (most recent call last):\n"
         b'  File "train.py", line 3, in <module>\n    devices["tpu"]\nKeyError: \'tpu\'\n'
     )
-    found = explained(log)
+    found = explain(log)
 
     assert found.matches
     assert found.mistake is None
@@ -104,7 +94,7 @@ def test_known_mistake_is_named_with_program_line() -> None:
         '  File "/home/ann/.venv/lib/python3.12/site-packages/jax/core.py", line 9, in __bool__\n'
         "    raise error\n"
     )
-    found = explained(f"{traceback}{tracer}\n".encode())
+    found = explain(f"{traceback}{tracer}\n".encode())
 
     assert "where   train.py, line 5: if loss > 0:\n" in explanation_text.render_explanation(found)
     assert (
@@ -112,7 +102,7 @@ def test_known_mistake_is_named_with_program_line() -> None:
         == explanation_document.make_json_document(found)["own_line"]
     )
     for log in (f"{tracer}\n", f"{tracer}\n{traceback}ValueError: another\n"):
-        found = explained(log.encode())
+        found = explain(log.encode())
         assert found.matches
         assert not found.own_line
         assert "\nwhere " not in explanation_text.render_explanation(found)
@@ -127,8 +117,8 @@ def test_package_failing_by_itself_is_no_program_mistake() -> None:
         b"    return self.backends[name]\n"
     )
 
-    assert explained(above + b"KeyError: 'tpu_v9'\n").mistake is None
-    shapes = explained(above + b"TypeError: cannot reshape array of size 6 into shape (4, 2)\n")
+    assert explain(above + b"KeyError: 'tpu_v9'\n").mistake is None
+    shapes = explain(above + b"TypeError: cannot reshape array of size 6 into shape (4, 2)\n")
     assert shapes.mistake is not None
     assert ("train.py, line 3", "step(x)") == (shapes.mistake.place, shapes.mistake.code)
 
@@ -146,7 +136,7 @@ ModuleNotFoundError: No module named 'tensorflow'
 
 def test_keras_without_tensorflow_gets_backend_hint() -> None:
     """The hint sets the backend to JAX instead of installing TensorFlow."""
-    text = " ".join(explanation_text.render_explanation(explained(KERAS)).split())
+    text = " ".join(explanation_text.render_explanation(explain(KERAS)).split())
 
     assert "export KERAS_BACKEND=jax" in text
     assert "learn tensorflow/keras-on-jax" in text
@@ -161,7 +151,7 @@ def test_direct_tensorflow_import_gets_package_hint() -> None:
         b'  File "/home/ann/train.py", line 1, in <module>\n    import tensorflow as tf\n'
         b"ModuleNotFoundError: No module named 'tensorflow'\n"
     )
-    text = explanation_text.render_explanation(explained(log))
+    text = explanation_text.render_explanation(explain(log))
 
     assert "setup tensorflow" in text
     assert "KERAS_BACKEND" not in text
@@ -169,7 +159,7 @@ def test_direct_tensorflow_import_gets_package_hint() -> None:
 
 def test_ambiguous_error_is_no_mistake() -> None:
     """A RuntimeError alone is not attributed to the program."""
-    assert explained(b"RuntimeError: something broke\n").mistake is None
+    assert explain(b"RuntimeError: something broke\n").mistake is None
 
 
 def test_unusable_row_is_one_error(tmp_path: Path) -> None:
@@ -197,7 +187,7 @@ def test_missing_package_names_its_command(program: str, command: str) -> None:
     error = "SyntaxError: invalid syntax"
     if command:
         error = f"ModuleNotFoundError: No module named '{name}'"
-    found = explained(f'  File "block", line 1\n    {program}\n    ^\n{error}\n'.encode())
+    found = explain(f'  File "block", line 1\n    {program}\n    ^\n{error}\n'.encode())
 
     assert found.mistake
     assert command == found.mistake.command

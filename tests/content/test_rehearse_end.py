@@ -14,7 +14,7 @@ import pytest
 
 from tests.support.places import SUPPORT
 from tests.support.processes import HANG_S
-from tests.support.stub_compiler import CHECKS, make_compiler
+from tests.support.stub_compiler import CHECKS
 from tpustarter.cli.rehearse import next_command as rehearse_end
 from tpustarter.cli.rehearse.command import rehearse as command
 from tpustarter.machine import tpus
@@ -47,12 +47,6 @@ def folder(tmp_path: Path) -> Path:
     """Return a folder with a file of the user's."""
     (tmp_path / "mine.py").write_text(MINE)
     return tmp_path
-
-
-@pytest.fixture(scope="module")
-def stub(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """Return the path of a stub of a Python with JAX and libtpu."""
-    return str(make_compiler(tmp_path_factory.mktemp("compiler")))
 
 
 def rehearse(folder: Path, stub: str, *words: str, **variables: str) -> str:

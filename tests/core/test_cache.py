@@ -74,9 +74,7 @@ def test_unchanged_table_is_parsed_once(monkeypatch: pytest.MonkeyPatch) -> None
     assert first == yaml_rows.load_yaml(known_failures.FILE)
 
 
-def test_changed_file_with_unchanged_time_is_read_again(
-    tmp_path: Path,
-) -> None:
+def test_changed_file_with_unchanged_time_is_read_again(tmp_path: Path) -> None:
     """A changed file is read again by its content, even if its time is unchanged."""
     file = write_check(tmp_path, timeout_s="5")
     before = file.stat()

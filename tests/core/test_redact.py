@@ -119,13 +119,12 @@ def test_no_piece_of_any_known_secret_is_left(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", secret_shapes.TOKENS)
-@pytest.mark.parametrize("text", ["using {} now", 'x = "{}"', "--flag={}", "({})", "{}, y"])
-def test_token_is_known_wherever_it_stands(name: str, text: str) -> None:
+def test_token_is_known_wherever_it_stands(name: str) -> None:
     """A token is recognised by its shape, whatever its characters and surroundings."""
     for seed in range(5):
         shape = secret_shapes.shape_of(secret_shapes.TOKENS[name], seed)
-
-        assert not shape.is_in(Redactor({}).redact_text(text.format(shape.text)))
+        for text in ("using {} now", 'x = "{}"', "--flag={}", "({})", "{}, y"):
+            assert not shape.is_in(Redactor({}).redact_text(text.format(shape.text))), text
 
 
 KEY = (

@@ -56,15 +56,18 @@ def read(folder: Path) -> list[Log]:
 
 def explained(
     failures: Sequence[known_failures.KnownFailure],
+    scan: Callable[[bytes], log_scanner.LogScan] | None = None,
 ) -> Callable[[bytes], list[frozenset[str]]]:
     """Return a function that runs `explain` on a log and gives ids, the most likely first.
 
     A notice says of itself that it breaks nothing, so in a healthy log it is no false alarm.
+    `scan` searches a log for all failures, if something has done so before.
     """
     scanner = log_scanner.FailureScanner(failures)
+    scan = scan or (lambda data: scanner.scan(io.BytesIO(data)))
 
     def ask(data: bytes) -> list[frozenset[str]]:
-        matches = failure_ranking.rank_failures(scanner.scan(io.BytesIO(data)), failures)
+        matches = failure_ranking.rank_failures(scan(data), failures)
         return [
             frozenset(
                 (one.failure.id, *one.failure.aliases, *_NOTICE[one.failure.role != "notice" :])

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import io
 from pathlib import Path
 
 import pytest
 
+from tests.support.failures import explain
 from tests.support.machines import lay_out
-from tpustarter.explain import explain_output, explanation_text, known_failures
+from tpustarter.explain import explanation_text
 from tpustarter.explain.explain_output import CommandEnd
-from tpustarter.explain.explanation import Explanation
-from tpustarter.explain.log_scanner import FailureScanner
 from tpustarter.machine import memory
 
 HELD = (
@@ -31,21 +29,10 @@ MEANT = {
 }
 
 
-@pytest.fixture(scope="module")
-def scanner() -> FailureScanner:
-    """Return the scanner of all rows."""
-    return FailureScanner(known_failures.read_known_failures())
-
-
-def explained(scanner: FailureScanner, log: str, end: CommandEnd) -> Explanation:
-    """Return the explanation of a log and of how its command ended."""
-    return explain_output.explain_log(scanner.scan(io.BytesIO(log.encode())), end)
-
-
 @pytest.mark.parametrize("code", MEANT)
-def test_silent_end_gets_usual_meaning_of_code(code: int, scanner: FailureScanner) -> None:
+def test_silent_end_gets_usual_meaning_of_code(code: int) -> None:
     """An end that the log doesn't explain gets the usual meaning of its exit code, and a fix."""
-    found = explained(scanner, "step 1 loss 0.5\n", CommandEnd(code))
+    found = explain("step 1 loss 0.5\n", end=CommandEnd(code))
     text = explanation_text.render_explanation(found)
 
     assert MEANT[code] == found.matches[0].failure.id
@@ -55,33 +42,33 @@ def test_silent_end_gets_usual_meaning_of_code(code: int, scanner: FailureScanne
 
 
 @pytest.mark.parametrize("code", [0, 1, 2, 3, 77, 130, 141, 255])
-def test_unknown_exit_code_is_not_explained(code: int, scanner: FailureScanner) -> None:
+def test_unknown_exit_code_is_not_explained(code: int) -> None:
     """A program may end with any."""
-    assert () == explained(scanner, "step 1 loss 0.5\n", CommandEnd(code)).matches
+    assert () == explain("step 1 loss 0.5\n", end=CommandEnd(code)).matches
 
 
 @pytest.mark.parametrize("code", [137, 139, 134])
-def test_cause_in_log_explains_exit_code(code: int, scanner: FailureScanner) -> None:
+def test_cause_in_log_explains_exit_code(code: int) -> None:
     """A cause in the log comes first, and the exit code is shown as its consequence."""
-    first, *others = explained(scanner, HELD, CommandEnd(code)).matches
+    first, *others = explain(HELD, end=CommandEnd(code)).matches
 
     assert "tpu-in-use-by-pid" == first.failure.id
     end = next(match for match in others if match.failure.id == MEANT[code])
     assert "tpu-in-use-by-pid" == end.explained_by
 
 
-def test_exclusion_of_row_covers_exit_code(scanner: FailureScanner) -> None:
+def test_exclusion_of_row_covers_exit_code() -> None:
     """A crash on a GPU is none of a TPU's host."""
-    found = explained(scanner, "nvidia-smi says no\n", CommandEnd(139))
+    found = explain("nvidia-smi says no\n", end=CommandEnd(139))
 
     assert "bad-node-sigsegv" not in [match.failure.id for match in found.matches]
 
 
 @pytest.mark.parametrize("log", ["step 1\n", HELD])
-def test_kernel_oom_count_confirms_out_of_memory(log: str, scanner: FailureScanner) -> None:
+def test_kernel_oom_count_confirms_out_of_memory(log: str) -> None:
     """The kernel's OOM count ranks host memory first and makes the signal its consequence."""
     file = "/sys/fs/cgroup/memory.events"
-    first, *others = explained(scanner, log, CommandEnd(137, {file: 2, "/proc/vmstat": 2})).matches
+    first, *others = explain(log, end=CommandEnd(137, {file: 2, "/proc/vmstat": 2})).matches
 
     assert ("host-memory-out", "confirmed") == (first.failure.id, first.confidence)
     assert f"ended 2 processes for lack of memory while the command ran ({file})" in first.here
@@ -90,9 +77,9 @@ def test_kernel_oom_count_confirms_out_of_memory(log: str, scanner: FailureScann
     )
 
 
-def test_unchanged_oom_count_confirms_nothing(scanner: FailureScanner) -> None:
+def test_unchanged_oom_count_confirms_nothing() -> None:
     """Somebody sent the signal."""
-    found = explained(scanner, "step 1\n", CommandEnd(137, {"/proc/vmstat": 0}))
+    found = explain("step 1\n", end=CommandEnd(137, {"/proc/vmstat": 0}))
 
     assert ["ended-by-sigkill"] == [match.failure.id for match in found.matches]
 

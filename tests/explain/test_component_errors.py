@@ -2,32 +2,17 @@
 
 from __future__ import annotations
 
-import io
-
 import pytest
 
-from tpustarter.explain import explain_output, explanation_text, known_failures, last_error
-from tpustarter.explain.explanation import Explanation
-from tpustarter.explain.log_scanner import FailureScanner
+from tests.support.failures import explain
+from tpustarter.explain import explanation_text, last_error
 
 _CUDA = "xla_bridge:662: registering PJRT plugin cuda from /v/a.so"
 
 
-@pytest.fixture(scope="module")
-def scanner() -> FailureScanner:
-    """Return the scanner of all rows."""
-    return FailureScanner(known_failures.read_known_failures())
-
-
-def explained(scanner: FailureScanner, log: str) -> Explanation:
-    """Return the explanation of a log."""
-    return explain_output.explain_log(scanner.scan(io.BytesIO(f"{log}\n".encode())))
-
-
-def test_component_comes_before_calling_library(scanner: FailureScanner) -> None:
+def test_component_comes_before_calling_library() -> None:
     """A check in C++ is not blamed on the Python that made the call."""
-    found = explained(
-        scanner,
+    found = explain(
         "Traceback (most recent call last):\n"
         '  File "/v/lib/python3.10/site-packages/transformers/model.py", line 9, in forward\n'
         "    y = x * 2\n"
@@ -49,14 +34,14 @@ def test_component_comes_before_calling_library(scanner: FailureScanner) -> None
         "ValueError: no such device\nids 0, 1 on platform GPU\nSegmentation fault (core dumped)",
     ],
 )
-def test_other_accelerator_is_no_failure(log: str, scanner: FailureScanner) -> None:
+def test_other_accelerator_is_no_failure(log: str) -> None:
     """A crash on a GPU, or in a library without a TPU, is none of a TPU."""
-    assert explained(scanner, log).matches == ()
+    assert explain(log).matches == ()
 
 
-def test_tpu_beside_cuda_words_is_explained(scanner: FailureScanner) -> None:
+def test_tpu_beside_cuda_words_is_explained() -> None:
     """A log that also names a TPU keeps its failure."""
-    found = explained(scanner, "cuda:0 is not there, TPU is\nSegmentation fault (core dumped)")
+    found = explain("cuda:0 is not there, TPU is\nSegmentation fault (core dumped)")
 
     assert "bad-node-sigsegv" == found.matches[0].failure.id
 
@@ -64,10 +49,10 @@ def test_tpu_beside_cuda_words_is_explained(scanner: FailureScanner) -> None:
 @pytest.mark.parametrize(
     "error", ["LLVM ERROR: Cannot select: intrinsic", f"{_CUDA}\nSegmentation fault (core dumped)"]
 )
-def test_notice_does_not_hide_crash(error: str, scanner: FailureScanner) -> None:
+def test_notice_does_not_hide_crash(error: str) -> None:
     """JAX's notice about other backends doesn't hide a crash."""
     note = "INFO:jax._src.xla_bridge:Unable to initialize backend 'rocm': module has no attribute"
-    found = explained(scanner, f"{note}\n{error}")
+    found = explain(f"{note}\n{error}")
 
     assert not found.is_explained
     assert found.last_error == error.rpartition("\n")[2]
@@ -76,19 +61,18 @@ def test_notice_does_not_hide_crash(error: str, scanner: FailureScanner) -> None
 @pytest.mark.parametrize(
     ("word", "expected"), [("Bad StatusOr access: ", "torch_xla"), ("", ""), ("{{node x}} ", "tf")]
 )
-def test_advice_follows_framework(word: str, expected: str, scanner: FailureScanner) -> None:
+def test_advice_follows_framework(word: str, expected: str) -> None:
     """Only a log of JAX gets the advice to use `jax.live_arrays()`."""
     log = f"RuntimeError: {word}RESOURCE_EXHAUSTED: Attempting to allocate 2.00G. That was not "
-    found = explained(scanner, log + "possible. There are 1.00G free.; (0x0x0_HBM0)")
+    found = explain(log + "possible. There are 1.00G free.; (0x0x0_HBM0)")
     fixes = explanation_text.list_fixes(found.matches[0], "", found.framework)
 
     assert bool(expected) != any("jax.live_arrays" in fix for fix in fixes)
 
 
-def test_launcher_names_error_of_cut_traceback(scanner: FailureScanner) -> None:
+def test_launcher_names_error_of_cut_traceback() -> None:
     """The launcher of torch_xla prints the error above its traceback."""
-    found = explained(
-        scanner,
+    found = explain(
         "Exception in device=TPU:0: no such thing\nTraceback (most recent call last):\n"
         '  File "/v/lib/python3.10/site-packages/torch_xla/distributed/x.py", line 3, in f\n',
     )
@@ -97,10 +81,9 @@ def test_launcher_names_error_of_cut_traceback(scanner: FailureScanner) -> None:
     assert "no such thing" in found.last_error
 
 
-def test_cut_traceback_names_last_call(scanner: FailureScanner) -> None:
+def test_cut_traceback_names_last_call() -> None:
     """The library in whose call it ends is shown, also in a quotation."""
-    found = explained(
-        scanner,
+    found = explain(
         "> ImportError          Traceback (most recent call last)\n"
         "> File <frozen importlib._bootstrap>:1050, in _gcd_import(name, package, level)\n> \n"
         "> File /v/lib/python3.10/site-packages/flax/core.py:58, in _load(self)\n"

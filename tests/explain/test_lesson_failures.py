@@ -7,15 +7,14 @@ from pathlib import Path
 import pytest
 
 from tests.explain import measure
+from tests.support.failures import explain
 from tests.support.tutor import write_lessons
 from tpustarter.core import content
 from tpustarter.explain import (
     explain_output,
     explanation_document,
     explanation_text,
-    known_failures,
     lesson_failures,
-    log_scanner,
 )
 from tpustarter.explain.explanation import Explanation
 
@@ -38,9 +37,7 @@ FAILS = """# Hello
 def explained(folder: Path | None, last: str, lesson: str = "") -> Explanation:
     """Return the explanation of a traceback that ends with a line."""
     log = f'Traceback (most recent call last):\n  File "train.py", line 3, in <module>\n{last}\n'
-    taken = log_scanner.FailureScanner(known_failures.read_known_failures()).start_scan()
-    taken.feed(log.encode())
-    return explain_output.explain_log(taken.finish(), lessons=folder, lesson=lesson)
+    return explain(log, lessons=folder, lesson=lesson)
 
 
 @pytest.mark.parametrize(
@@ -130,10 +127,7 @@ IN_TORCH = '  File "/v/lib/python3.11/site-packages/torch/a.py", line 9, in f\n 
 
 def from_text(log: str, code: int = 0) -> Explanation:
     """Return the explanation of a program's output that ended with an exit code."""
-    taken = log_scanner.FailureScanner(known_failures.read_known_failures()).start_scan()
-    taken.feed(log.encode())
-    end = explain_output.CommandEnd(code) if code else None
-    return explain_output.explain_log(taken.finish(), end=end)
+    return explain(log, end=explain_output.CommandEnd(code) if code else None)
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 from importlib import resources
 from pathlib import Path
@@ -10,18 +9,16 @@ from pathlib import Path
 import jsonschema
 import pytest
 
+from tests.support.failures import explain
 from tpustarter.core.problem import Problem
 from tpustarter.explain import (
-    explain_output,
     explanation_document,
     explanation_text,
     known_failures,
     library_errors,
     program_python,
 )
-from tpustarter.explain.explanation import Explanation
 from tpustarter.explain.library_errors import find_library_of_file
-from tpustarter.explain.log_scanner import FailureScanner
 from tpustarter.explain.tracebacks import Traceback, TracebackFrame
 
 SOURCE = '''"""Glue."""
@@ -199,12 +196,6 @@ def test_path_names_its_library(file: str, expected: str) -> None:
     assert expected == find_library_of_file(file)[0]
 
 
-def explained(log: str) -> Explanation:
-    """Return the explanation of a log."""
-    scan = FailureScanner(known_failures.read_known_failures()).scan(io.BytesIO(log.encode()))
-    return explain_output.explain_log(scan)
-
-
 @pytest.mark.parametrize(
     ("frame", "expected"),
     [
@@ -227,7 +218,7 @@ def test_generated_and_installed_code_is_not_yours(frame: TracebackFrame, expect
 def test_library_error_is_no_program_mistake(tmp_path: Path) -> None:
     """A library error names the library, function and condition instead of a program mistake."""
     file = f"{written(tmp_path)}/lib/python3.12/site-packages/glue/core.py"
-    found = explained(
+    found = explain(
         "Traceback (most recent call last):\n"
         '  File "/home/ann/train.py", line 3, in <module>\n    stir(a, b)\n'
         f'  File "{file}", line 22, in _check_spoon\n    raise ValueError(\n{SPOON}\n'
@@ -245,7 +236,7 @@ def test_library_error_is_no_program_mistake(tmp_path: Path) -> None:
 
 def test_error_with_hidden_jax_frames_is_jax(tmp_path: Path) -> None:
     """The last frame is the user's, and did not raise it."""
-    found = explained(
+    found = explain(
         "Traceback (most recent call last):\n"
         '  File "/home/ann/train.py", line 3, in <module>\n    jax.stir(a)\n'
         "ValueError: a pot of another kind\n--------------------\n"
@@ -268,7 +259,7 @@ CLICK = '  File "/v/lib/python3.10/site-packages/click/core.py", line 1157, in _
 @pytest.mark.parametrize("frame", [MULTIPROCESSING, CLICK, "", '  File "/v/lib/python3.1'])
 def test_cut_off_traceback_names_no_raiser(above: str, frame: str) -> None:
     """The last frame that is left only made the next call."""
-    found = explained(f"{above}{FRAMES}{frame}")
+    found = explain(f"{above}{FRAMES}{frame}")
     shown = explanation_text.render_explanation(found)
 
     assert found.library is None
@@ -281,7 +272,7 @@ def test_cut_off_traceback_names_no_raiser(above: str, frame: str) -> None:
 def test_complete_traceback_above_is_named() -> None:
     """The error of the complete traceback is named, even if another one is cut off."""
     error = "ValueError: a pot of another kind"
-    found = explained(f"{FRAMES}{CLICK}{error}\n\nAnother exception occurred:\n\n{FRAMES}")
+    found = explain(f"{FRAMES}{CLICK}{error}\n\nAnother exception occurred:\n\n{FRAMES}")
 
     assert found.library
     assert ("click", error) == (found.library.library, found.last_error)
@@ -290,7 +281,7 @@ def test_complete_traceback_above_is_named() -> None:
 def test_named_error_is_the_raised_one() -> None:
     """The named error is the one that was raised, not the launcher's message below it."""
     error = "ValueError: a pot of another kind"
-    found = explained(f"{FRAMES}{CLICK}{error}\nlauncher: worker 3 failed\n")
+    found = explain(f"{FRAMES}{CLICK}{error}\nlauncher: worker 3 failed\n")
 
     assert found.library
     assert error == found.last_error

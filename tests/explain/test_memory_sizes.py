@@ -2,17 +2,10 @@
 
 from __future__ import annotations
 
-import io
-
 import pytest
 
-from tpustarter.explain import (
-    explain_output,
-    explanation_document,
-    explanation_text,
-    known_failures,
-)
-from tpustarter.explain.log_scanner import FailureScanner
+from tests.support.failures import explain
+from tpustarter.explain import explanation_document, explanation_text, known_failures
 
 COMPILER = "RESOURCE_EXHAUSTED: XLA:TPU compile permanent error. Ran out of memory in memory space "
 RUNTIME = "ValueError: RESOURCE_EXHAUSTED: Error allocating device buffer: Attempting to allocate "
@@ -44,8 +37,7 @@ RUNTIME = "ValueError: RESOURCE_EXHAUSTED: Error allocating device buffer: Attem
 )
 def test_cause_begins_with_needed_and_available_memory(log: str, said: str) -> None:
     """The cause begins with the needed and available memory, as text and in the document."""
-    scan = FailureScanner(known_failures.read_known_failures()).scan(io.BytesIO(log.encode()))
-    found = explain_output.explain_log(scan)
+    found = explain(log)
     cause = explanation_document.make_json_document(found)["matches"][0]["cause"]
 
     assert cause.startswith(said)
@@ -63,8 +55,7 @@ def test_cause_begins_with_needed_and_available_memory(log: str, said: str) -> N
 )
 def test_cause_without_sizes_is_that_of_row(log: str) -> None:
     """Some texts have none, and memory in fragments has more free than was asked for."""
-    scan = FailureScanner(known_failures.read_known_failures()).scan(io.BytesIO(log.encode()))
-    first = explain_output.explain_log(scan).matches[0]
+    first = explain(log).matches[0]
 
     assert first.failure.numbers
     assert first.failure.why == explanation_text.format_cause(first)

@@ -6,16 +6,10 @@ import io
 
 import pytest
 
-from tests.support.failures import failure
-from tpustarter.explain import (
-    explain_output,
-    explanation_text,
-    failure_ranking,
-    known_failures,
-    machine_evidence,
-)
-from tpustarter.explain.explanation import Explanation
+from tests.support.failures import explain, failure
+from tpustarter.explain import explanation_text, failure_ranking, machine_evidence
 from tpustarter.explain.failure_ranking import FailureMatch
+from tpustarter.explain.known_failures import KnownFailure
 from tpustarter.explain.log_scanner import FailureScanner
 from tpustarter.explain.machine_evidence import MachineEvidence
 
@@ -27,9 +21,10 @@ FULL = failure("full", shows=["no space left"], needs=[r"\btpu\b"], unless=["cud
 ALL = (ROOT, PEER, SLOW, WEAK, FULL)
 
 
-def ranked(log: str) -> list[FailureMatch]:
-    """Return the matches of the rows above in a log."""
-    return failure_ranking.rank_failures(FailureScanner(ALL).scan(io.BytesIO(log.encode())), ALL)
+def ranked(log: str, *rows: KnownFailure) -> list[FailureMatch]:
+    """Return the matches of rows in a log; by default, of the rows above."""
+    rows = rows or ALL
+    return failure_ranking.rank_failures(FailureScanner(rows).scan(io.BytesIO(log.encode())), rows)
 
 
 def names(log: str) -> list[str]:
@@ -101,11 +96,8 @@ def finding(code: str, verdict: str, found: str) -> dict[str, object]:
 
 def seen_here(log: str, *findings: dict[str, object], has_tpu: bool = True) -> list[FailureMatch]:
     """Return the matches in a log, after a look at a machine where this was found."""
-    rows = (HELD, WRONG)
-    matches = failure_ranking.rank_failures(
-        FailureScanner(rows).scan(io.BytesIO(log.encode())), rows
-    )
-    return machine_evidence.add_machine_evidence(matches, MachineEvidence(findings, has_tpu))
+    evidence = MachineEvidence(findings, has_tpu)
+    return machine_evidence.add_machine_evidence(ranked(log, HELD, WRONG), evidence)
 
 
 def test_finding_on_this_machine_confirms_failure() -> None:
@@ -131,18 +123,14 @@ def test_missing_tpu_comes_first_in_explanation() -> None:
     row = failure("no-library", shows=["no libtpu"], without_tpu="use the CPU")
 
     def first_fix(has_tpu: bool | None) -> tuple[str, str]:
-        matches = failure_ranking.rank_failures(
-            FailureScanner((row,)).scan(io.BytesIO(b"no libtpu")), (row,)
-        )
+        matches = ranked("no libtpu", row)
         match = machine_evidence.add_machine_evidence(matches, MachineEvidence((), has_tpu))[0]
         return match.here, explanation_text.list_fixes(match, "python3")[0]
 
     assert "this machine has no TPU" == first_fix(has_tpu=False)[0]
     assert first_fix(has_tpu=False)[1].startswith("If the program ran here, use the CPU.")
     assert ("", "Mend no-library.") == first_fix(has_tpu=True) == first_fix(has_tpu=None)
-    assert machine_evidence.can_confirm(
-        failure_ranking.rank_failures(FailureScanner((row,)).scan(io.BytesIO(b"no libtpu")), (row,))
-    )
+    assert machine_evidence.can_confirm(ranked("no libtpu", row))
 
 
 def test_unrelated_finding_confirms_nothing() -> None:
@@ -166,11 +154,9 @@ def test_unrelated_finding_confirms_nothing() -> None:
 def test_fact_confirms_by_found_text_alone(found: str, verdict: str, confidence: str) -> None:
     """A finding that judges nothing is there on every machine that was looked at."""
     row = failure("old", shows=["no attribute"], confirm=["HOST-OLD removed"])
-    matches = failure_ranking.rank_failures(
-        FailureScanner((row,)).scan(io.BytesIO(b"no attribute")), (row,)
-    )
     seen = machine_evidence.add_machine_evidence(
-        matches, MachineEvidence((finding("HOST-OLD", verdict, found),), False)
+        ranked("no attribute", row),
+        MachineEvidence((finding("HOST-OLD", verdict, found),), False),
     )
 
     assert confidence == seen[0].confidence
@@ -194,11 +180,10 @@ def test_confirmed_failure_comes_first() -> None:
 def test_cause_line_is_not_called_harmless() -> None:
     """A line that names libtpu as missing isn't called harmless, despite its harmless words."""
     log = (
-        b"RuntimeError: Unable to initialize backend 'tpu': INTERNAL: Failed to open libtpu.so: "
-        b"libtpu.so: cannot open shared object file\n"
+        "RuntimeError: Unable to initialize backend 'tpu': INTERNAL: Failed to open libtpu.so: "
+        "libtpu.so: cannot open shared object file\n"
     )
-    scan = FailureScanner(known_failures.read_known_failures()).scan(io.BytesIO(log))
-    told = explanation_text.render_explanation(explain_output.explain_log(scan))
+    told = explanation_text.render_explanation(explain(log))
 
     assert "no usable libtpu" in told
     assert "Harmless" not in told
@@ -226,10 +211,7 @@ RAISED = f"{CUT[1]}    main()\nRuntimeError: the pot is empty\n"
 )  # fmt: skip
 def test_notice_never_answers_for_error(notice: str, before: str, after: str, error: str) -> None:
     """The error comes first, and the harmless line after it."""
-    log = f"tpu\n{before}{notice}{after}"
-    found = explain_output.explain_log(
-        FailureScanner(known_failures.read_known_failures()).scan(io.BytesIO(log.encode()))
-    )
+    found = explain(f"tpu\n{before}{notice}{after}")
     told = explanation_text.render_explanation(found)
 
     assert not found.is_explained
@@ -241,11 +223,10 @@ def test_notice_never_answers_for_error(notice: str, before: str, after: str, er
 
 def test_overlapping_quotes_of_a_line_are_shown_once() -> None:
     """A long line that shows a failure twice is quoted once."""
-    rows = [failure("long", shows=["first words", "last words"])]
+    row = failure("long", shows=["first words", "last words"])
     log = f"x {'far ' * 30}first words {'between ' * 20}last words {'after ' * 60}\n"
-    scan = FailureScanner(rows).scan(io.BytesIO(log.encode()))
-    matches = tuple(failure_ranking.rank_failures(scan, rows))
-    text = explanation_text.render_explanation(Explanation(matches, 1, "", ""))
+    matches = tuple(ranked(log, row))
+    text = explanation_text.render_explanation(explanation_text.Explanation(matches, 1, "", ""))
 
     assert 2 == len({sign.quote for sign in matches[0].signs})
     assert 1 == text.count("line 1")

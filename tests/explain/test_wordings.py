@@ -2,37 +2,22 @@
 
 from __future__ import annotations
 
-import io
 import re
 from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
 from tests.explain import measure
-from tpustarter.explain import explain_output, explanation_text, known_failures
-from tpustarter.explain.explanation import Explanation
+from tests.support.failures import explain
+from tpustarter.core import content
+from tpustarter.explain import explanation_text, known_failures
+from tpustarter.explain.explanation_text import Explanation
 from tpustarter.explain.failure_ranking import FailureMatch
-from tpustarter.explain.log_scanner import FailureScanner, FailureSign
+from tpustarter.explain.log_scanner import FailureSign
 
 FILE = Path(__file__).with_name("wordings.yml")
-CASES = [
-    pytest.param(row, log, id=f"{row.get('failure') or row['mistake']}-{number}")
-    for row in yaml.safe_load(FILE.read_text())
-    for number, log in enumerate(row["logs"])
-]
-
-
-@pytest.fixture(scope="module")
-def scanner() -> FailureScanner:
-    """Return the scanner of all rows."""
-    return FailureScanner(known_failures.read_known_failures())
-
-
-def explained(scanner: FailureScanner, log: str) -> Explanation:
-    """Return the explanation of a log."""
-    return explain_output.explain_log(scanner.scan(io.BytesIO(f"{log}\n".encode())))
+ROWS: Any = content.read_yaml(FILE.read_text())
 
 
 def count_words(found: Explanation) -> int:
@@ -52,29 +37,27 @@ def count_words(found: Explanation) -> int:
         "Unable to poll the TPU GCE Metadata: host=metadata.google.internal: Max retries exceeded",
     ],
 )
-def test_neighbour_of_a_failure_is_none(log: str, scanner: FailureScanner) -> None:
+def test_neighbour_of_a_failure_is_none(log: str) -> None:
     """A similar line with the words of a failure isn't matched as that failure."""
-    assert explained(scanner, log).matches == ()
+    assert explain(log).matches == ()
 
 
-@pytest.mark.parametrize(("row", "log"), CASES)
-def test_wording_gets_answer_of_its_kind(
-    row: dict[str, Any], log: str, scanner: FailureScanner
-) -> None:
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: row.get("failure") or row["mistake"])
+def test_wording_gets_answer_of_its_kind(row: dict[str, Any]) -> None:
     """Each wording gets a failure first, or a mistake if no failure explains the end."""
-    found = explained(scanner, log)
+    for log in row["logs"]:
+        found = explain(log)
 
-    assert count_words(found) <= explanation_text.MAX_WORDS
+        assert count_words(found) <= explanation_text.WORDS, log
+        if "failure" in row:
+            assert row["failure"] == found.matches[0].failure.id, log
+        else:
+            assert not found.is_explained, log
+            assert found.mistake, log
+            assert re.search(row["mistake"], found.mistake.mistake.means), log
 
-    if "failure" in row:
-        assert row["failure"] == found.matches[0].failure.id
-    else:
-        assert not found.is_explained
-        assert found.mistake
-        assert re.search(row["mistake"], found.mistake.mistake.means)
 
-
-def test_printed_answers_are_short(scanner: FailureScanner) -> None:
+def test_printed_answers_are_short() -> None:
     """The printed answer to each row and each kept log is short, including its quotes."""
     signs = tuple(FailureSign(str(line), line, "word " * 60 + str(line)) for line in (1, 2))
     rows = known_failures.read_known_failures()
@@ -86,7 +69,7 @@ def test_printed_answers_are_short(scanner: FailureScanner) -> None:
         for name in ("", *row.fix_in)
     }
     for path in measure.LOGS.glob("*/*.log"):
-        found[path.name] = explained(scanner, path.read_text("utf-8"))
+        found[path.name] = explain(path.read_bytes())
     words = {name: count_words(one) for name, one in found.items()}
 
     assert {} == {
@@ -122,9 +105,9 @@ def test_first_advice_costs_and_deletes_nothing() -> None:
         ("E tensorflow/compiler/xla/service/service.cc:7] of any framework", ""),
     ],
 )
-def test_framework_of_log_chooses_fixes(log: str, framework: str, scanner: FailureScanner) -> None:
+def test_framework_of_log_chooses_fixes(log: str, framework: str) -> None:
     """Advice is that of the framework; a C++ file of TensorFlow names none."""
-    found = explained(scanner, f"{log}\nUnexpected PJRT_Client_Create_Args size: expected 9, got 8")
+    found = explain(f"{log}\nUnexpected PJRT_Client_Create_Args size: expected 9, got 8")
     row = found.matches[0].failure
 
     shown = explanation_text.list_fixes(found.matches[0], "", found.framework)
@@ -137,10 +120,9 @@ def test_framework_of_log_chooses_fixes(log: str, framework: str, scanner: Failu
 def test_cuda_logs_are_no_tpu_failures() -> None:
     """The real logs of programs that ask for CUDA get the mistake, and no failure."""
     names = ("torch-no-nvidia-driver", "torch-not-compiled-with-cuda", "torch-nccl-no-gpus-found")
-    scanner = FailureScanner(known_failures.read_known_failures())
     for name in names:
         [log] = measure.LOGS.glob(f"*/{name}.log")
-        found = explained(scanner, log.read_text(encoding="utf-8"))
+        found = explain(log.read_text(encoding="utf-8"))
 
         assert found.mistake, name
         assert "port-a-cuda-script" in found.mistake.command

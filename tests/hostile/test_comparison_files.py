@@ -8,7 +8,6 @@ from __future__ import annotations
 import copy
 import json
 import subprocess
-import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -19,10 +18,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tests.support.places import SUPPORT
 from tests.support.processes import HANG_S
 from tests.support.runs import FINDING, result, run_of
-from tests.support.sessions import SAMPLES
+from tests.support.sessions import drive
 from tpustarter.checking.output import run_comparison_text, run_document
 from tpustarter.checking.results import run_comparison, saved_reports
 from tpustarter.core.problem import ExitCode, Problem
@@ -209,19 +207,7 @@ def test_hostile_document_has_one_code_and_document(name: str, tmp_path: Path) -
     make, code = DOCUMENTS[name]
     path = tmp_path / "report.json"
     path.write_text(make(), encoding="utf-8")
-    words = [
-        sys.executable,
-        str(SUPPORT / "drive.py"),
-        str(SAMPLES),
-        "/",
-        "-",
-        "-",
-        "check",
-        "host.passes",
-        "--json",
-        "--compare",
-        str(path),
-    ]
+    words = drive("check", "host.passes", "--json", "--compare", str(path))
     done = subprocess.run(words, capture_output=True, text=True, timeout=HANG_S, check=False)
 
     assert code == done.returncode, done.stderr

@@ -5,19 +5,18 @@ A row of `CASES` is a code, what it stands for, and how a process is brought to 
 
 from __future__ import annotations
 
-import json
 import signal
 import subprocess
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from tests.support.machines import lay_out
-from tests.support.places import SUPPORT
 from tests.support.processes import HANG_S
-from tests.support.sessions import SAMPLES
+from tests.support.sessions import drive
 from tests.support.tutor import write_checks
 from tpustarter.core.problem import ExitCode
 
@@ -44,11 +43,10 @@ def command(*words: str) -> Way:
 
 def samples(*words: str) -> Way:
     """Check with the sample checks, on a machine without a TPU."""
-    drive = [sys.executable, str(SUPPORT / "drive.py"), str(SAMPLES), "/", "-", "-", "check"]
-    return lambda _: _ended([*drive, *words])
+    return lambda _: _ended(drive("check", *words))
 
 
-def machine(*words: str, user: str = "-", closed: bool = False, **laid_out: object) -> Way:
+def machine(*words: str, closed: bool = False, **laid_out: object) -> Way:
     """Check a machine that is laid out, with the checks that ship."""
 
     def way(folder: Path) -> int:
@@ -56,8 +54,7 @@ def machine(*words: str, user: str = "-", closed: bool = False, **laid_out: obje
         for node in (folder / "dev/vfio").iterdir() if closed else ():
             node.chmod(0o600)
         env = {**made.env, "HOME": str(folder)}
-        drive = [sys.executable, str(SUPPORT / "drive.py"), "-", str(folder), json.dumps(env), user]
-        return _ended([*drive, "check", *words])
+        return _ended(drive("check", *words, checks="-", machine=replace(made, env=env)))
 
     return way
 
@@ -94,13 +91,12 @@ def stopped(number: signal.Signals, *words: str) -> Way:
 
     def way(folder: Path) -> int:
         checks = write_checks(folder / "checks", "hangs")
-        drive = [sys.executable, str(SUPPORT / "drive.py"), str(checks), "/", "-", "-", *words]
         begin = (
             "import os, signal, sys\nfor number in (1, 2, 15): signal.signal(number, "
             "signal.SIG_DFL)\nos.execv(sys.argv[1], sys.argv[1:])"
         )
         with subprocess.Popen(
-            [sys.executable, "-c", begin, *drive],
+            [sys.executable, "-c", begin, *drive(*words, checks=checks)],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
@@ -173,7 +169,7 @@ CASES: list[tuple[int, str, Way]] = [
     (
         77,
         "no permission on the nodes",
-        machine("jax.devices_visible", generation="v6e", user="1000", closed=True),
+        machine("jax.devices_visible", generation="v6e", uid=1000, closed=True),
     ),
     (78, "a Python that is none", command("check", "--python", "/bin/cat")),
     (78, "a reference that is none", command("check", "--compare", __file__)),

@@ -89,9 +89,7 @@ def test_a_kill_at_any_moment_leaves_nothing_behind(tmp_path: Path) -> None:
     print(f"kills {KILLS}, with a probe {probes}, seed {seed}, left behind 0, {longest_s:.1f} s")
 
 
-def test_kill_during_app_action_loses_nothing_saved(
-    tmp_path: Path,
-) -> None:
+def test_kill_during_app_action_loses_nothing_saved(tmp_path: Path) -> None:
     """A kill while typing, running or answering loses nothing that was saved."""
     seed = int(os.environ.get("TPUSTARTER_SEED") or random.randrange(10**6))
     kills = Kills(tmp_path, locations.state_folder_path(), seed)

@@ -197,9 +197,7 @@ def test_concurrent_writers_lose_nothing() -> None:
     assert 120 == sum(1 for one in lesson_progress.read_progress().lessons.values() if one.done)
 
 
-def test_held_lock_is_waited_for_in_bounded_time(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_held_lock_is_waited_for_in_bounded_time(monkeypatch: pytest.MonkeyPatch) -> None:
     """A held lock gives a problem after a bounded wait, and nothing is written."""
     monkeypatch.setattr(progress_file, "LOCK_WAIT_S", 0.2)
     lesson_progress.record_lesson_done("a/one")

@@ -193,9 +193,7 @@ def test_exercise_leads_to_next_open_exercise(tmp_path: Path) -> None:
     assert (None, None) == (way.exercise, way.lesson)
 
 
-def test_finished_next_lesson_is_skipped_for_open_exercise(
-    tmp_path: Path,
-) -> None:
+def test_finished_next_lesson_is_skipped_for_open_exercise(tmp_path: Path) -> None:
     """The next step is an open exercise of a finished lesson, or else the next lesson."""
     for name in ("early", "late"):
         shipped(tmp_path, name)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 import sqlite3
 from pathlib import Path
@@ -22,11 +23,14 @@ from tpustarter.learning.search.search import SearchLibrary, SearchResult
 from tpustarter.learning.search.search_index import SearchIndex, open_index
 from tpustarter.text import invocation
 
-SHELF = search.read_sources()
-SYNONYMS = search.read_synonyms()
-LIBRARY = SearchLibrary(SHELF, SYNONYMS)
 RAW = re.compile(r"`|(?<![\w/])\*\*[A-Za-z]|[a-z.]\*\*(?!\w)|\]\(|</?(?:details|summary)>")
 """Marks of Markdown; powers and patterns of files are none."""
+
+
+@functools.cache
+def shipped_library() -> SearchLibrary:
+    """Return the library of the lessons, which is made when the first test asks for it."""
+    return SearchLibrary(search.read_sources(), search.read_synonyms())
 
 
 def first(found: SearchResult, count: int = 1) -> list[str]:
@@ -37,28 +41,32 @@ def first(found: SearchResult, count: int = 1) -> list[str]:
 @pytest.mark.parametrize(("typed", "answers"), SEARCHES)
 def test_newcomer_words_find_lesson_among_first_three(typed: str, answers: list[str]) -> None:
     """Newcomers' words, error messages and questions find the lesson among the first three."""
-    assert {*first(LIBRARY.search(typed), 3)} & {*answers}
+    assert {*first(shipped_library().search(typed), 3)} & {*answers}
 
 
 def test_better_lesson_outside_path_comes_first() -> None:
     """The path raises the rank of its lessons without hiding better ones."""
     pytorch = next(path for path in read_paths() if path.id == "from-pytorch").lessons
 
-    assert "pytorch/precision" == first(LIBRARY.search("bf16", pytorch))[0]
-    assert "jax/precision" == first(LIBRARY.search("bf16"))[0]
-    assert "jax/sharding" == first(LIBRARY.search("pmap", pytorch))[0]
+    assert "pytorch/precision" == first(shipped_library().search("bf16", pytorch))[0]
+    assert "jax/precision" == first(shipped_library().search("bf16"))[0]
+    assert "jax/sharding" == first(shipped_library().search("pmap", pytorch))[0]
 
 
 def test_own_path_comes_first_for_shared_word() -> None:
     """Lessons of the reader's path that link the term come first, unless a title matches."""
     laptop = next(path for path in read_paths() if path.id == "laptop").lessons
-    found = LIBRARY.search("what is xla", laptop)
-    own = [one for one in SHELF.lessons if one.id in laptop and "glossary.md#xla)" in one.text]
+    found = shipped_library().search("what is xla", laptop)
+    own = [
+        one
+        for one in shipped_library().sources.lessons
+        if one.id in laptop and "glossary.md#xla)" in one.text
+    ]
 
-    assert first(LIBRARY.search("what is xla"))[0] == "setup/install-pytorch-xla"
+    assert first(shipped_library().search("what is xla"))[0] == "setup/install-pytorch-xla"
     assert first(found, len(own)) == [one.id for one in own]
     assert "jax/jit-and-recompilation" in first(found, 3)
-    assert first(LIBRARY.search("bf16", laptop)) == ["jax/precision"]
+    assert first(shipped_library().search("bf16", laptop)) == ["jax/precision"]
 
 
 @pytest.mark.parametrize(
@@ -88,7 +96,7 @@ def test_own_path_comes_first_for_shared_word() -> None:
 def test_words_of_other_worlds_find_their_lesson(typed: str, path: str, lesson: str) -> None:
     """Literal hits on the reader's path come first, then whole words, then parts."""
     preferred = next((one.lessons for one in read_paths() if one.id == path), ())
-    found = LIBRARY.search(typed, preferred)
+    found = shipped_library().search(typed, preferred)
 
     assert lesson == first(found)[0]
     assert typed != "ray" or not {"jax/numpy-and-jax", "jax/64-bit"} & set(first(found, 9))
@@ -96,7 +104,8 @@ def test_words_of_other_worlds_find_their_lesson(typed: str, path: str, lesson: 
 
 def test_markdown_marks_are_not_shown() -> None:
     """Marks of Markdown are neither searched nor shown."""
-    prose = "\n".join(f"{one.title}\n{one.heading}\n{one.prose}" for one in list_passages(SHELF))
+    passages = list_passages(shipped_library().sources)
+    prose = "\n".join(f"{one.title}\n{one.heading}\n{one.prose}" for one in passages)
 
     assert [] == [line for line in prose.split("\n") if RAW.search(line)]
     assert RAW.search("See **this**.")
@@ -201,7 +210,9 @@ def test_misspelt_word_gets_suggestions(library: SearchLibrary) -> None:
 
     assert ((), "loader") == (found.hits, found.meant)
     assert library.search("qqqqqq").meant == ""
-    assert "shuffle" == LIBRARY.search("shufle").meant  # a word that only the synonyms have
+    assert (
+        "shuffle" == shipped_library().search("shufle").meant
+    )  # a word that only the synonyms have
 
 
 @pytest.mark.parametrize(
@@ -221,12 +232,12 @@ def test_misspelt_word_gets_suggestions(library: SearchLibrary) -> None:
 )
 def test_glossary_word_shows_its_meaning_first(typed: str, term: str) -> None:
     """A glossary word or its abbreviation gives its entry; part of a word gives none."""
-    assert term == LIBRARY.search(typed).term
+    assert term == shipped_library().search(typed).term
 
 
 def test_typed_words_rank_above_synonyms() -> None:
     """Typed words rank above their synonyms."""
-    [best, *_] = LIBRARY.search("mesh").select_kind("lesson")
+    [best, *_] = shipped_library().search("mesh").select_kind("lesson")
 
     for line in best.lines:
         assert "mesh" in "".join(text for text, _ in line.parts).casefold()
@@ -235,7 +246,7 @@ def test_typed_words_rank_above_synonyms() -> None:
 @pytest.mark.parametrize(("typed", "meant"), [("vmpa", "vmap"), ("jti", ""), ("vapm", "")])
 def test_swapped_letters_get_suggestion(typed: str, meant: str) -> None:
     """Words of four letters or more with swapped letters get a suggestion."""
-    assert meant == LIBRARY.search(typed).meant
+    assert meant == shipped_library().search(typed).meant
 
 
 @pytest.mark.parametrize("typed", ["cnn", "rl", "lado", "ader", "oader"])

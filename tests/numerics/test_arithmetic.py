@@ -117,9 +117,7 @@ def test_int8_sums_in_float32_are_caught(monkeypatch: pytest.MonkeyPatch) -> Non
     assert "numbers wrong" in str(text)
 
 
-def test_bfloat16_sums_of_ordinary_numbers_meet_bound(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_bfloat16_sums_of_ordinary_numbers_meet_bound(monkeypatch: pytest.MonkeyPatch) -> None:
     """Adding 2048 products in bfloat16 one after the other is far off, and the type is named."""
 
     def multiply_floats(x: jax.Array, y: jax.Array) -> jax.Array:
@@ -248,9 +246,7 @@ def test_every_precision_request_passes_on_healthy_tpu(monkeypatch: pytest.Monke
     ]
 
 
-def test_highest_with_three_passes_fails_for_every_request(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_highest_with_three_passes_fails_for_every_request(monkeypatch: pytest.MonkeyPatch) -> None:
     """If the device computes HIGHEST in three passes, every request for it fails."""
     results = emulate_requests(monkeypatch, HIGHEST=3)
     ways = {f"way:{name}" for name, way in check("_requests").WAYS.items() if way.asks == "HIGHEST"}
@@ -340,9 +336,7 @@ def test_a_variable_that_is_ignored_is_caught(monkeypatch: pytest.MonkeyPatch) -
     assert results["JAX-ENVIRONMENT-DONE"].found == "one bfloat16 pass"
 
 
-def test_tpu_that_ignores_precision_variable_is_caught(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_tpu_that_ignores_precision_variable_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     """The program asks, and the device makes three passes."""
     results = environment(monkeypatch, "highest", 3)
 

@@ -259,9 +259,7 @@ def test_bit_flipped_on_way_back_is_distinguished(monkeypatch: pytest.MonkeyPatc
     ] == failed("transfer_rate", monkeypatch, breaks)
 
 
-def test_array_left_from_earlier_repeat_is_caught(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_array_left_from_earlier_repeat_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each repeat sends other bits, so memory that was not written again does not pass."""
 
     def breaks(patch: pytest.MonkeyPatch, module: Any) -> None:

@@ -50,9 +50,7 @@ def test_a_healthy_tpu_passes_and_teaches(monkeypatch: pytest.MonkeyPatch) -> No
     assert "precision='highest'" in str(results["JAX-PRECISION-DEFAULT-ERROR"].hint)
 
 
-def test_product_of_issue_9973_matches_reported_tpu(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_product_of_issue_9973_matches_reported_tpu(monkeypatch: pytest.MonkeyPatch) -> None:
     """The check's product matches jax-ml/jax#9973: all four numbers are reproduced."""
     set_target(TPU)
     finding = emulate(monkeypatch)["JAX-PRECISION-9973"]
@@ -62,9 +60,7 @@ def test_product_of_issue_9973_matches_reported_tpu(
     assert str(np.asarray(product)) == "[[0.17405128 0.09669876]\n [0.21180916 0.10805416]]"
 
 
-def test_tpu_that_truncates_operands_keeps_its_classes(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_tpu_that_truncates_operands_keeps_its_classes(monkeypatch: pytest.MonkeyPatch) -> None:
     """The classes do not hang on how a device rounds."""
     set_target(TPU)
     results = emulate(monkeypatch, *(mxu.passes(count, mxu.chopped) for count in (1, 3, 6)))
@@ -214,9 +210,7 @@ def test_a_nan_may_come_back_as_another_nan(monkeypatch: pytest.MonkeyPatch) -> 
     assert failures("array_conversion") == []
 
 
-def test_optional_type_may_be_refused_core_type_not(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_optional_type_may_be_refused_core_type_not(monkeypatch: pytest.MonkeyPatch) -> None:
     """The TPU compiler refuses some int2 arrays: a fact; a JAX without float32 is an error."""
     module = check("array_conversion")
     honest = module.to_jax
@@ -260,9 +254,7 @@ def test_patterns_hold_every_number_of_the_small_types() -> None:
     assert (np.abs(ordinary[ordinary != 0]) >= np.finfo(np.float32).tiny).all()
 
 
-def test_invented_number_fails_and_wrapped_number_teaches(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_invented_number_fails_and_wrapped_number_teaches(monkeypatch: pytest.MonkeyPatch) -> None:
     """2**40 + 7 may arrive as itself or as its low 32 bits; nothing else can be explained."""
     [wrapped] = findings("narrowing", "JAX-NARROWING-NUMPY-INT")
     monkeypatch.setattr(check("narrowing"), "convert", lambda *_: (np.zeros(4), 0))

@@ -139,9 +139,7 @@ def sames(module: Any, code: str) -> dict[str | None, str]:
 
 
 @pytest.mark.usefixtures("_brief")
-def test_device_with_flipped_result_bit_is_named(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_device_with_flipped_result_bit_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     """One bit of one number on device 5, after the loop."""
     monkeypatch.setattr(hadamard, "summary", spoilt_on(5, hadamard.summary))
     failed = sames(matmul, "JAX-MATMUL-RATE-SAME")
@@ -385,9 +383,7 @@ def test_measured_work_is_compiled_despite_user_settings(
     assert len(calls) <= 2
 
 
-def test_slow_call_does_not_end_search_for_rounds(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_slow_call_does_not_end_search_for_rounds(monkeypatch: pytest.MonkeyPatch) -> None:
     """A hiccup of the host in the first measured call would leave one round to be measured."""
     ticks = itertools.count()
 

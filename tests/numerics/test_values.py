@@ -57,9 +57,7 @@ def test_differing_numbers_give_no_count() -> None:
 # jax.integer_overflow
 
 
-def test_type_and_operation_without_wrapping_are_named(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_type_and_operation_without_wrapping_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
     """Saturation of one operation of one type."""
     sabotage.uint8_saturates(monkeypatch, check("integer_overflow"))
 
@@ -86,9 +84,7 @@ def test_integers_computed_in_float32_are_caught(monkeypatch: pytest.MonkeyPatch
 # jax.special_values
 
 
-def test_tpu_keeps_nan_and_reports_infinity_becoming_nan(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_tpu_keeps_nan_and_reports_infinity_becoming_nan(monkeypatch: pytest.MonkeyPatch) -> None:
     """Splitting infinity in parts leaves NaN: it may not hide, and it is not blamed."""
     set_target(TPU)
     monkeypatch.setattr(check("special_values"), "multiply_default", mxu.passes(1))
@@ -189,9 +185,7 @@ def test_the_reduction_that_is_wrong_is_named(
     assert {entity for _, entity, _ in failed("reductions")} == {f"operation:{name}"}
 
 
-def test_sum_beyond_any_order_of_addition_is_caught(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_sum_beyond_any_order_of_addition_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     """A hundredth of the sum of sizes is more than rounding."""
     module = check("reductions")
     honest = module.reduce_all

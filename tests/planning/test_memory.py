@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import math
+from itertools import product
 from pathlib import Path
 from typing import Any, cast
 
 import jax
 import jax.numpy as jnp
 import pytest
-import yaml
 from jax.sharding import AbstractMesh, NamedSharding
 
 from tests.planning import reference_models
 from tests.planning.reference_models import MODELS
 from tests.planning.test_parameter_counts import model_of
+from tpustarter.core.content import read_yaml
 from tpustarter.planning.model_memory import (
     BITS,
     PlanOptions,
@@ -26,9 +27,7 @@ from tpustarter.planning.model_memory import (
     sum_components,
 )
 
-REHEARSED = yaml.safe_load(
-    Path(__file__).with_name("rehearsed_steps.yml").read_text(encoding="utf-8")
-)
+REHEARSED: Any = read_yaml(Path(__file__).with_name("rehearsed_steps.yml").read_text("utf-8"))
 SAID = 0.2
 """Largest error of an estimate, as the plan states it."""
 GIB = 2**30
@@ -47,37 +46,34 @@ def held_bytes(arrays: Any, specs: Any, tensor: int, groups: int, bits: int) -> 
     return sum(jax.tree.leaves(counts)) * bits // 8
 
 
-@pytest.mark.parametrize(("tensor", "groups"), LAYOUTS)
 @pytest.mark.parametrize("name", MODELS)
-def test_state_equals_shapes_in_jax(name: str, tensor: int, groups: int, tmp_path: Path) -> None:
+def test_state_equals_shapes_in_jax(name: str, tmp_path: Path) -> None:
     """Weights, gradients and Adam, to the byte."""
     reference = MODELS[name]
     params = jax.eval_shape(reference.init, jax.random.key(0))
     options = PlanOptions(context=64, moments="bf16")
     model = model_of(reference.config, tmp_path)
-    parts = {
-        one.name: one.size
-        for one in list_memory_components(model, options, WorkSharding(tensor, groups))
-    }
-    weights = held_bytes(params, reference.specs, tensor, groups, 32)
+    for tensor, groups in LAYOUTS:
+        sharding = WorkSharding(tensor, groups)
+        parts = {one.name: one.size for one in list_memory_components(model, options, sharding)}
+        weights = held_bytes(params, reference.specs, tensor, groups, 32)
 
-    assert weights == parts["weights"] == parts["gradients"]
-    assert weights == parts["Adam"]  # two moments of half the width
+        assert weights == parts["weights"] == parts["gradients"], sharding
+        assert weights == parts["Adam"], sharding  # two moments of half the width
 
 
-@pytest.mark.parametrize("bits", ["bf16", "int8"])
-@pytest.mark.parametrize("tensor", [1, 2, 4, 8])
 @pytest.mark.parametrize("name", MODELS)
-def test_cache_equals_shapes_in_jax(name: str, tensor: int, bits: str, tmp_path: Path) -> None:
+def test_cache_equals_shapes_in_jax(name: str, tmp_path: Path) -> None:
     """The cache equals JAX's shapes to the byte, with windows and with copied KV heads."""
     reference = MODELS[name]
     cache = jax.eval_shape(lambda: reference_models.init_cache(reference, 3, 100))
-    heads = min(tensor, reference_models.K)
     specs = jax.tree.map(lambda _: reference_models.CACHE, cache)
-    options = PlanOptions(serve=True, context=100, batch=3, cache=bits)
-    planned = kv_cache_memory(model_of(reference.config, tmp_path), options, tensor)
+    model = model_of(reference.config, tmp_path)
+    for tensor, bits in product((1, 2, 4, 8), ("bf16", "int8")):
+        options = PlanOptions(serve=True, context=100, batch=3, cache=bits)
+        held = held_bytes(cache, specs, min(tensor, reference_models.K), 1, BITS[bits])
 
-    assert held_bytes(cache, specs, heads, 1, BITS[bits]) == planned.size
+        assert held == kv_cache_memory(model, options, tensor).size, (tensor, bits)
 
 
 @pytest.mark.parametrize("name", MODELS)

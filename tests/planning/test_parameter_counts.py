@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
-import yaml
 
+from tpustarter.core.content import read_yaml
 from tpustarter.planning.model_family import read_families
 from tpustarter.planning.model_shape import ModelShape, read_model
 from tpustarter.planning.weights import count_parameters, list_arrays
 
 PUBLISHED, OF_TRANSFORMERS = (
-    yaml.safe_load(Path(__file__).with_name(name).read_text(encoding="utf-8"))
+    cast("list[dict[str, Any]]", read_yaml(Path(__file__).with_name(name).read_text("utf-8")))
     for name in ("published_models.yml", "transformers_counts.yml")
 )
 

@@ -127,9 +127,7 @@ def test_without_a_tpu_torch_tpu_has_no_devices(monkeypatch: pytest.MonkeyPatch)
         assert adapters.read_devices("torch_tpu") is None
 
 
-def test_tensorflow_without_tpu_reports_cpu(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_tensorflow_without_tpu_reports_cpu(monkeypatch: pytest.MonkeyPatch) -> None:
     """Plain TensorFlow on a TPU VM computes on the CPU, and nothing else may be reported."""
     devices = {"CPU": [SimpleNamespace(device_type="CPU")] * 2}
     config = SimpleNamespace(list_logical_devices=lambda kind: devices.get(kind, []))

@@ -49,9 +49,7 @@ sys.exit(child.main(sys.argv[1:]))
 """The child, with a check that frees 200 MB when it ends, and one that tells what is held then."""
 
 
-def test_watchdog_thread_receives_no_signal(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_watchdog_thread_receives_no_signal(monkeypatch: pytest.MonkeyPatch) -> None:
     """A thread begins with the mask of the one that starts it, and blocks signals only later."""
     masks: list[set[int]] = []
 

@@ -21,7 +21,7 @@ import tpustarter
 from tests.checking.test_runner import ours, until_ended
 from tests.support.machines import lay_out
 from tests.support.processes import HANG_S
-from tests.support.stub_compiler import CHECKS, REPORT, make_compiler
+from tests.support.stub_compiler import CHECKS, REPORT
 from tpustarter.core import locations
 from tpustarter.core.problem import ExitCode, Problem
 from tpustarter.rehearsal.compile import answer_cache, compiler, memory_report
@@ -49,12 +49,6 @@ UNLISTED = {
     "aborts_when_listed": "the compiler crashed: the process was ended by SIGABRT",
     "raises_when_listed": "ValueError: no mesh of 8 devices",
 }
-
-
-@pytest.fixture(scope="module")
-def stub(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """Return a Python that stands in for one with JAX and libtpu."""
-    return str(make_compiler(tmp_path_factory.mktemp("compiler")))
 
 
 def rehearse(stub: str, *ids: str, root: Path = Path("/"), **asked: Any) -> Rehearsal:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.stub_compiler import SAMPLES, make_compiler
+from tests.support.stub_compiler import SAMPLES
 from tests.support.stubs import make_python
 from tpustarter.core.problem import ExitCode, Problem
 from tpustarter.machine import frameworks
@@ -24,12 +24,6 @@ MODULES = SAMPLES / "rehearsal_torch" / "modules.py"
 BOTH = ("v5e-8", "v6e-4")
 START = b"ML\xefR\rStableHLO_v1.13.0\x00"
 """How a portable StableHLO file begins."""
-
-
-@pytest.fixture(scope="module")
-def stub(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """Return a Python that stands in for one with JAX and libtpu."""
-    return str(make_compiler(tmp_path_factory.mktemp("compiler")))
 
 
 def rehearse(stub: str, **asked: Any) -> Rehearsal:

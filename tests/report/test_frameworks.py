@@ -127,9 +127,7 @@ def test_devices_in_use_are_not_started(tmp_path: Path) -> None:
     assert "in use by pid 4242" in section.facts["not_asked_because"]
 
 
-def test_environment_of_framework_hides_unlisted_values(
-    tmp_path: Path,
-) -> None:
+def test_environment_of_framework_hides_unlisted_values(tmp_path: Path) -> None:
     """Variables are told by the list that holds everywhere."""
     context = context_of(tmp_path, telling.hostile_python(tmp_path / "v"))
     env = {

@@ -348,9 +348,7 @@ def test_hidden_list_is_shown_whole(document: dict[str, Any]) -> None:
     assert "Read (not told) before you file." in shown
 
 
-def test_summary_has_stale_versions_known_failure_and_tracker(
-    document: dict[str, Any],
-) -> None:
+def test_summary_has_stale_versions_known_failure_and_tracker(document: dict[str, Any]) -> None:
     """The three things that save a maintainer an answer."""
     before = markdown_form.render_markdown(document).partition("### Description")[0]
 

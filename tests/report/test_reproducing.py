@@ -464,9 +464,7 @@ def test_unreproducible_item_is_refused_by_name() -> None:
             collect_failures.find_reproducer(name)
 
 
-def test_spoilt_reproducer_in_bundle_is_left_out(
-    tmp_path: Path,
-) -> None:
+def test_spoilt_reproducer_in_bundle_is_left_out(tmp_path: Path) -> None:
     """A row of another shape is left out, and nothing breaks."""
     remember("jax.all_reduce")
     root = tmp_path / "root"

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.screens.test_ending import ASKS
-from tests.support.tutor import on_screen, press, run, tutor, until
+from tests.support.tutor import on_screen, press, tutor, until
 from tpustarter.tui.lesson.block.block import BlockView
 from tpustarter.tui.lesson.page.folded_parts import FigureView
 from tpustarter.tui.lesson.page.lesson_page import LessonPage
@@ -56,7 +56,7 @@ print("one\\nthree\\nfour")
 
 @pytest.mark.parametrize(("task", "kind"), [(BLOCK, BlockView), (QUIZ, QuestionView)])
 @pytest.mark.parametrize(("rows", "is_seen"), [(5, True), (25, False)])
-def test_key_to_open_item_shows_its_figure(
+async def test_key_to_open_item_shows_its_figure(
     task: str, kind: type[BlockView | QuestionView], rows: int, *, is_seen: bool, tmp_path: Path
 ) -> None:
     """Jumping to a task also shows its figure, unless both do not fit."""
@@ -64,34 +64,25 @@ def test_key_to_open_item_shows_its_figure(
     figure = FIGURE.format("\n".join(f"row {number}" for number in range(rows)))
     lesson = f"# Full\n\n{text}{figure}{task}\n{text * 2}"
 
-    async def journey() -> None:
-        async with tutor(tmp_path, lessons={"full": lesson}) as pilot:
-            await press(pilot, "enter", "end")
-            page = pilot.app.screen.query_one(LessonPage)
-            [view], [drawn] = page.query(kind), page.query(FigureView)
-            assert not page.region.overlaps(drawn.region)
-            await pilot.press("j")
-            await until(pilot, lambda: page.region.contains_region(view.region))
-            assert is_seen == page.region.contains_region(drawn.region)
-
-    run(journey)
+    async with tutor(tmp_path, lessons={"full": lesson}) as pilot:
+        await press(pilot, "enter", "end")
+        page = pilot.app.screen.query_one(LessonPage)
+        [view], [drawn] = page.query(kind), page.query(FigureView)
+        assert not page.region.overlaps(drawn.region)
+        await pilot.press("j")
+        await until(pilot, lambda: page.region.contains_region(view.region))
+        assert is_seen == page.region.contains_region(drawn.region)
 
 
-def test_wrong_answer_shows_only_first_differing_line(
-    tmp_path: Path,
-) -> None:
+async def test_wrong_answer_shows_only_first_differing_line(tmp_path: Path) -> None:
     """Only the first differing line is shown; `o` shows the answer."""
-
-    async def journey() -> None:
-        lesson = f"# Full\n\n{TASK}"
-        async with tutor(tmp_path, lessons={"full": lesson}, size=(80, 50)) as pilot:
-            await press(pilot, "enter", "tab", "r")
-            await until(pilot, lambda: "not yet" in on_screen(pilot.app))  # type: ignore[arg-type]
-            seen = await press(pilot)
-            assert "Line 2 of the output is the first that differs:" in seen
-            assert "printed   two" in seen
-            assert "expected  three" in seen
-            assert "four" not in seen
-            assert "To see the answer, press o." in seen
-
-    run(journey)
+    lesson = f"# Full\n\n{TASK}"
+    async with tutor(tmp_path, lessons={"full": lesson}, size=(80, 50)) as pilot:
+        await press(pilot, "enter", "tab", "r")
+        await until(pilot, lambda: "not yet" in on_screen(pilot.app))  # type: ignore[arg-type]
+        seen = await press(pilot)
+        assert "Line 2 of the output is the first that differs:" in seen
+        assert "printed   two" in seen
+        assert "expected  three" in seen
+        assert "four" not in seen
+        assert "To see the answer, press o." in seen

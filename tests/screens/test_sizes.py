@@ -29,7 +29,6 @@ from tests.support.tutor import (
     driven,
     on_screen,
     press,
-    run,
     settle,
     tutor,
     until,
@@ -294,7 +293,7 @@ def slow_app(folder: Path, cloud: FakeCloud) -> TpustarterApp:
 
 
 @pytest.mark.parametrize("size", SIZES, ids=str)
-def test_every_screen_fits_at_60_and_80_columns(
+async def test_every_screen_fits_at_60_and_80_columns(
     tmp_path: Path, cloud: FakeCloud, size: tuple[int, int]
 ) -> None:
     """Every screen fits with two or three lines of keys, and no screen is left out."""
@@ -308,36 +307,29 @@ def test_every_screen_fits_at_60_and_80_columns(
         app.live.release()
         assert {} == found
 
-    async def journey() -> None:
-        await go(walk_while_it_runs, slow_app)
-        made(cloud, "gpt", "FAILED", (8, "There is no more capacity"))
-        add(cloud, name="llama", workers=4)
-        record = job_records.save_job(ENDED)
-        record.log_folder.mkdir(parents=True)
-        record.logs[0].write_text("step 1\n" * 60)
-        await go(walk, still_app)
-        await go(walk_on, still_app)
-
-    run(journey)
+    await go(walk_while_it_runs, slow_app)
+    made(cloud, "gpt", "FAILED", (8, "There is no more capacity"))
+    add(cloud, name="llama", workers=4)
+    record = job_records.save_job(ENDED)
+    record.log_folder.mkdir(parents=True)
+    record.logs[0].write_text("step 1\n" * 60)
+    await go(walk, still_app)
+    await go(walk_on, still_app)
 
     assert set() == screen_names() - visited
 
 
-def test_keys_without_room_are_in_help(tmp_path: Path) -> None:
+async def test_keys_without_room_are_in_help(tmp_path: Path) -> None:
     """Next, back and help stay on a narrow key line, and the help lists the other keys."""
-
-    async def journey() -> None:
-        async with tutor(tmp_path, size=(54, 12), lessons={"hello": HELLO}) as pilot:
-            seen = await press(pilot, "enter", "r")
-            assert all(key in seen for key in ("Enter read on", "Esc back", "? help"))
-            assert "c check" not in seen
-            assert "t end" not in seen
-            await press(pilot, "question_mark")
-            help_pages = [await press(pilot, "space") for _ in range(8)]
-            assert any(re.search(r" c +check ", page) for page in help_pages)
-            assert any(re.search(r" t +end process ", page) for page in help_pages)
-
-    run(journey)
+    async with tutor(tmp_path, size=(54, 12), lessons={"hello": HELLO}) as pilot:
+        seen = await press(pilot, "enter", "r")
+        assert all(key in seen for key in ("Enter read on", "Esc back", "? help"))
+        assert "c check" not in seen
+        assert "t end" not in seen
+        await press(pilot, "question_mark")
+        help_pages = [await press(pilot, "space") for _ in range(8)]
+        assert any(re.search(r" c +check ", page) for page in help_pages)
+        assert any(re.search(r" t +end process ", page) for page in help_pages)
 
 
 def line_of_keys(width: int, status: str = "") -> str:
@@ -377,47 +369,38 @@ def test_heading_shortens_machine_at_whole_words() -> None:
     assert "no TPU, code: pid 12" in without_tpu.texts()
 
 
-def test_slice_is_drawn_at_60_columns(tmp_path: Path, cloud: FakeCloud) -> None:
+async def test_slice_is_drawn_at_60_columns(tmp_path: Path, cloud: FakeCloud) -> None:
     """Workers are drawn in lines that fit 60 columns, with their state in words."""
     add(cloud, name="llama", workers=64)
 
-    async def journey() -> None:
-        async with app_of(cloud, tmp_path, size=(60, 30)) as pilot:
-            seen = await press(pilot, "u", "enter")
-            assert "slice    64 hosts with 4 chips each, topology 16x16" in seen
-            assert "workers 48-63  [■■■■■■■■ ■■■■■■■■]  16 ready\n" in seen
-
-    run(journey)
+    async with app_of(cloud, tmp_path, size=(60, 30)) as pilot:
+        seen = await press(pilot, "u", "enter")
+        assert "slice    64 hosts with 4 chips each, topology 16x16" in seen
+        assert "workers 48-63  [■■■■■■■■ ■■■■■■■■]  16 ready\n" in seen
 
 
-def test_resize_keeps_place_in_lesson(tmp_path: Path) -> None:
+async def test_resize_keeps_place_in_lesson(tmp_path: Path) -> None:
     """Resizing keeps the text at the top in place."""
     text = "\n\n".join(f"Paragraph {n}. " + "word " * 90 for n in range(9))
     text += "\n\nHere. \n\n" + fence("print(1)", "1") + "\n\n" + text
 
-    async def journey() -> None:
-        async with tutor(tmp_path, lessons={"t": f"# T\n\n{text}"}, size=(60, 15)) as pilot:
-            await press(pilot, "enter", "tab")
-            assert "print(1)" in on_screen(pilot.app)
-            for size in ((200, 50), (60, 15)):
-                await pilot.resize_terminal(*size)
-                await settle(pilot)
-                assert "print(1)" in on_screen(pilot.app), size
-
-    run(journey)
+    async with tutor(tmp_path, lessons={"t": f"# T\n\n{text}"}, size=(60, 15)) as pilot:
+        await press(pilot, "enter", "tab")
+        assert "print(1)" in on_screen(pilot.app)
+        for size in ((200, 50), (60, 15)):
+            await pilot.resize_terminal(*size)
+            await settle(pilot)
+            assert "print(1)" in on_screen(pilot.app), size
 
 
-def test_long_command_in_text_wraps_whole(tmp_path: Path) -> None:
+async def test_long_command_in_text_wraps_whole(tmp_path: Path) -> None:
     """A long command wraps at a space; a drawing in a fence is not wrapped."""
     command = "JAX_PLATFORMS=cpu JAX_NUM_CPU_DEVICES=8 python train.py --steps 1000 --last"
     lesson = f"# T\n\n```sh\n{command}\n```\n\n```text\n{'─' * 70}\nbelow\n```\n"
 
-    async def journey() -> None:
-        async with tutor(tmp_path, lessons={"t": lesson}, size=(60, 24)) as pilot:
-            seen = (await press(pilot, "enter")).splitlines()
-            begin = next(row for row, line in enumerate(seen) if "JAX_PLATFORMS" in line)
-            assert command == " ".join(" ".join(seen[begin : begin + 2]).split())
-            drawn = next(row for row, line in enumerate(seen) if "─" * 20 in line and row > begin)
-            assert "below" in seen[drawn + 1]
-
-    run(journey)
+    async with tutor(tmp_path, lessons={"t": lesson}, size=(60, 24)) as pilot:
+        seen = (await press(pilot, "enter")).splitlines()
+        begin = next(row for row, line in enumerate(seen) if "JAX_PLATFORMS" in line)
+        assert command == " ".join(" ".join(seen[begin : begin + 2]).split())
+        drawn = next(row for row, line in enumerate(seen) if "─" * 20 in line and row > begin)
+        assert "below" in seen[drawn + 1]

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import asyncio
-import http.server
-import threading
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
 
 from tests.serving.test_server import Server, serving
-from tests.support import browser
+from tests.support import browser, loopback
 from tests.support.browser import Page
 
 pytestmark = pytest.mark.skipif(browser.program() is None, reason=browser.MISSING)
@@ -22,14 +20,11 @@ ENDED = "document.body.classList.contains('-closed')"
 HOOK = "document.querySelector('.xterm-helper-textarea') === document.activeElement"
 
 
-def in_a_browser(test: Callable[[Server, Page], Awaitable[None]]) -> None:
-    """Run a test with a server and a page."""
-
-    async def whole() -> None:
-        async with serving() as server, browser.browser() as page:
-            await test(server, page)
-
-    asyncio.run(whole())
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[Server]:
+    """Start a server for one test."""
+    with serving(tmp_path) as one:
+        yield one
 
 
 async def sent(page: Page, wanted: str) -> None:
@@ -54,10 +49,9 @@ window.WebSocket = class extends Before {
 """Keeps what the app sends, as text."""
 
 
-def test_newcomer_reads_lesson_and_runs_block_by_keys() -> None:
+async def test_newcomer_reads_lesson_and_runs_block_by_keys(server: Server) -> None:
     """A newcomer gets from the address to a result by keys, and no other host is contacted."""
-
-    async def body(server: Server, page: Page) -> None:
+    async with browser.browser() as page:
         await page.do("Page.enable")
         await page.do("Page.addScriptToEvaluateOnNewDocument", source=LISTEN)
         await page.open(server.url)
@@ -77,15 +71,13 @@ def test_newcomer_reads_lesson_and_runs_block_by_keys() -> None:
         assert {f"127.0.0.1:{server.port}"} == {urlsplit(url).netloc for url in page.requested}
         assert await page.value("document.fonts.check('16px \"Roboto Mono\"')")
 
-    in_a_browser(body)
-
 
 @contextmanager
 def stranger(target: str) -> Iterator[str]:
     """Serve a page on another port of this machine, which tries to open the tutor."""
 
-    class Handler(http.server.BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
+    class Handler(loopback.Handler):
+        def do_GET(self) -> None:  # noqa: N802  the name of the library
             self.send_response(200)
             self.send_header("Content-Type", "text/html")
             self.end_headers()
@@ -97,19 +89,13 @@ def stranger(target: str) -> Iterator[str]:
                 </script>""".encode()
             )
 
-        def log_message(self, *_: object) -> None:
-            """Log nothing."""
-
-    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler) as page:
-        threading.Thread(target=page.serve_forever, daemon=True).start()
-        yield f"http://127.0.0.1:{page.server_port}/"
-        page.shutdown()
+    with loopback.serve(Handler) as address:
+        yield f"http://{address}/"
 
 
-def test_foreign_page_does_not_open_tutor() -> None:
+async def test_foreign_page_does_not_open_tutor(server: Server) -> None:
     """A foreign page can't open the tutor, even with the cookie or from this machine."""
-
-    async def body(server: Server, page: Page) -> None:
+    async with browser.browser() as page:
         await page.open(server.url)
         await page.until(SHOWN)
         [own] = server.apps()
@@ -119,5 +105,3 @@ def test_foreign_page_does_not_open_tutor() -> None:
             assert "refused" == await page.value("document.title")
 
         assert {own} >= {*server.apps()}
-
-    in_a_browser(body)

@@ -8,12 +8,12 @@ from __future__ import annotations
 import asyncio
 import os
 import re
+import shutil
 import subprocess
 import sys
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
-from typing import IO
 from unittest import mock
 
 import aiohttp
@@ -32,9 +32,11 @@ ROOT = Path(__file__).parents[2]
 class Server:
     """`tpustarter serve` while it runs."""
 
-    def __init__(self, process: subprocess.Popen[str], url: str) -> None:
+    def __init__(self, process: subprocess.Popen[str], url: str, log: Path) -> None:
         self.process = process
         self.url = url
+        self.log = log
+        """The file of its stderr."""
         self.origin = url.partition("/?")[0]
         self.port = int(self.origin.rpartition(":")[2])
 
@@ -53,38 +55,44 @@ def free_port() -> int:
         return probe.getsockname()[1]
 
 
-@asynccontextmanager
-async def serving(stderr: int | IO[str] = subprocess.DEVNULL) -> AsyncIterator[Server]:
+@contextmanager
+def serving(folder: Path, env: Mapping[str, str] = os.environ) -> Iterator[Server]:
     """Start the server, and end it."""
-    process = subprocess.Popen(
-        [sys.executable, "-m", "tpustarter", "serve", "--port", str(free_port())],
-        stdout=subprocess.PIPE,
-        stderr=stderr,
-        text=True,
-        cwd=ROOT,
-        env=os.environ,
-    )
+    log = folder / "stderr"
+    with log.open("w") as stderr:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "tpustarter", "serve", "--port", str(free_port())],
+            stdout=subprocess.PIPE,
+            stderr=stderr,
+            text=True,
+            cwd=ROOT,
+            env=env,
+        )
     assert process.stdout
     try:
         said = process.stdout.readline()
         found = re.search(r"http://127\.0\.0\.1:\d+/\?token=[\w-]{32}", said)
         assert found, said
-        yield Server(process, found[0])
+        yield Server(process, found[0], log)
     finally:
         process.kill()
         process.wait()
         process.stdout.close()
 
 
-def with_server(test: Callable[[Server, aiohttp.ClientSession], Awaitable[None]]) -> None:
-    """Run a test with a server, and a client that keeps cookies as a browser does."""
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory, used_before: Path) -> Iterator[Server]:
+    """Start one server for the tests of this file, with a home of its own."""
+    folder = tmp_path_factory.mktemp("server")
+    state = folder / "state"
+    shutil.copytree(used_before, state / "cache")
+    with serving(folder, os.environ | {"HOME": str(folder), "TPUSTARTER_HOME": str(state)}) as one:
+        yield one
 
-    async def whole() -> None:
-        jar = aiohttp.CookieJar(unsafe=True)  # also those of an address that is no name
-        async with serving() as server, aiohttp.ClientSession(cookie_jar=jar) as client:
-            await test(server, client)
 
-    asyncio.run(whole())
+def browser_like() -> aiohttp.ClientSession:
+    """Return a client that keeps cookies as a browser does, also of an address without a name."""
+    return aiohttp.ClientSession(cookie_jar=aiohttp.CookieJar(unsafe=True))
 
 
 async def status(client: aiohttp.ClientSession, url: str, **headers: str) -> tuple[int, str]:
@@ -93,10 +101,9 @@ async def status(client: aiohttp.ClientSession, url: str, **headers: str) -> tup
         return answer.status, await answer.text()
 
 
-def test_missing_token_gets_no_page() -> None:
+async def test_missing_token_gets_no_page(server: Server) -> None:
     """Without the token no page is served; with it, the token is removed from the address."""
-
-    async def body(server: Server, client: aiohttp.ClientSession) -> None:
+    async with browser_like() as client:
         for path in ("/", "/?token=wrong", "/ws", "/static/js/textual.js", "/focus.js"):
             code, text = await status(client, server.origin + path)
             assert (403, "The token is missing or wrong.") == (code, text[:30]), path
@@ -112,39 +119,29 @@ def test_missing_token_gets_no_page() -> None:
         assert [] == re.findall(r"(?:https?:)?//(?!127\.0\.0\.1)[\w.-]+\.\w+", page)
         assert [] == server.apps()
 
-    with_server(body)
-
 
 @pytest.mark.parametrize(
     ("path", "cookie"), [("/?token=%ff", "a=b"), ("/", "tpustarter-{}=\xff\xfe")]
 )
-def test_non_text_bytes_are_wrong_token(path: str, cookie: str) -> None:
+async def test_non_text_bytes_are_wrong_token(path: str, cookie: str, server: Server) -> None:
     """Anybody on this machine can send them, and gets the same answer as for any other."""
+    reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
+    lines = (f"GET {path} HTTP/1.1", "Host: 127.0.0.1", f"Cookie: {cookie}", "", "")
+    writer.write("\r\n".join(lines).format(server.port).encode("latin-1"))
 
-    async def body(server: Server, client: aiohttp.ClientSession) -> None:
-        del client  # it sends no such bytes
-        reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
-        lines = (f"GET {path} HTTP/1.1", "Host: 127.0.0.1", f"Cookie: {cookie}", "", "")
-        writer.write("\r\n".join(lines).format(server.port).encode("latin-1"))
-
-        assert b"HTTP/1.1 403 Forbidden\r\n" == await reader.readline()
-        writer.close()
-
-    with_server(body)
+    assert b"HTTP/1.1 403 Forbidden\r\n" == await reader.readline()
+    writer.close()
 
 
-def test_another_name_for_this_machine_is_refused() -> None:
+async def test_another_name_for_this_machine_is_refused(server: Server) -> None:
     """Another name for this machine is refused, because a foreign page can use DNS for that."""
-
-    async def body(server: Server, client: aiohttp.ClientSession) -> None:
+    async with browser_like() as client:
         code, text = await status(client, server.url, Host=f"evil.example:{server.port}")
         assert (403, "This server answers at 127.0.0.1") == (code, text[:32])
 
         token = server.url.partition("/?")[2]
         local = f"http://localhost:{server.port}/?{token}"
         assert 303 == (await status(client, local))[0]
-
-    with_server(body)
 
 
 @pytest.mark.parametrize(
@@ -167,10 +164,9 @@ def test_loopback_names_are_recognised(host: str, is_loopback: bool) -> None:
     assert is_loopback == is_loopback_name(host)
 
 
-def test_a_page_of_another_server_starts_no_app() -> None:
+async def test_a_page_of_another_server_starts_no_app(server: Server) -> None:
     """Another server's page starts no app, even with the cookie, but ours does."""
-
-    async def body(server: Server, client: aiohttp.ClientSession) -> None:
+    async with browser_like() as client:
         await status(client, server.url)
         foreign = ("http://evil.example", "http://127.0.0.1:1", "https://127.0.0.1", "null", None)
         for origin in foreign:
@@ -184,10 +180,8 @@ def test_a_page_of_another_server_starts_no_app() -> None:
             [app] = server.apps()
         until(lambda: not is_alive(app), "the end of the app")
 
-    with_server(body)
 
-
-def test_plain_textual_serve_lets_foreign_page_start_app(
+async def test_plain_textual_serve_lets_foreign_page_start_app(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Which is why its server is not used as it is: no token, no look at where a page is from."""
@@ -202,36 +196,28 @@ def test_plain_textual_serve_lets_foreign_page_start_app(
 
     monkeypatch.setattr(asyncio, "create_subprocess_shell", start_known)
 
-    async def body() -> None:
-        app = await Shipped("echo __GANGLION__; head -c 1 > /dev/null")._make_app()
-        app.on_startup.clear()  # it prints a logo
-        async with TestClient(TestServer(app)) as client:
-            socket = await client.ws_connect("/ws", headers={"Origin": "http://evil.example"})
-            assert not socket.closed
-            await socket.close()
-            # It ends the app, and waits for nothing of it.
-            mine = asyncio.current_task()
-            await until_async(lambda: asyncio.all_tasks() == {mine}, asyncio.all_tasks)
-            for process in started:
-                await process.wait()
-            assert started
-
-    asyncio.run(body())
+    app = await Shipped("echo __GANGLION__; head -c 1 > /dev/null")._make_app()
+    app.on_startup.clear()  # it prints a logo
+    async with TestClient(TestServer(app)) as client:
+        socket = await client.ws_connect("/ws", headers={"Origin": "http://evil.example"})
+        assert not socket.closed
+        await socket.close()
+        # It ends the app, and waits for nothing of it.
+        mine = asyncio.current_task()
+        await until_async(lambda: asyncio.all_tasks() == {mine}, asyncio.all_tasks)
+        for process in started:
+            await process.wait()
+        assert started
 
 
-def test_taken_port_is_one_error() -> None:
+def test_taken_port_is_one_error(server: Server) -> None:
     """A taken port is one error, and its hint is the command with another port."""
+    words = [sys.executable, "-m", "tpustarter", "serve", "--port", str(server.port)]
+    second = subprocess.run(words, capture_output=True, text=True, cwd=ROOT, check=False)
 
-    async def body(server: Server, _: aiohttp.ClientSession) -> None:
-        words = [sys.executable, "-m", "tpustarter", "serve", "--port", str(server.port)]
-        second = await asyncio.to_thread(
-            subprocess.run, words, capture_output=True, text=True, cwd=ROOT, check=False
-        )
-        assert ("", ExitCode.CONFIGURATION) == (second.stdout, second.returncode)
-        assert second.stderr.startswith(f"error: cannot listen on port {server.port}")
-        assert "`tpustarter serve --port 8888`" in second.stderr
-
-    with_server(body)
+    assert ("", ExitCode.CONFIGURATION) == (second.stdout, second.returncode)
+    assert second.stderr.startswith(f"error: cannot listen on port {server.port}")
+    assert "`tpustarter serve --port 8888`" in second.stderr
 
 
 def test_window_has_drawable_size() -> None:
@@ -251,36 +237,27 @@ MALFORMED = {
 }
 
 
-def test_app_that_does_not_exit_is_killed(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_app_that_does_not_exit_is_killed(monkeypatch: pytest.MonkeyPatch) -> None:
     """An app that ignores the request to exit is killed."""
     monkeypatch.setattr(app_window, "END_S", 0.1)
     names = ("write_bytes", "write_str", "close", "download_manager")
 
-    async def open_and_stop() -> int | None:
-        window = AppWindow(["sleep", "1000"], {}, **dict.fromkeys(names, mock.AsyncMock()))
-        await window.start(80, 24)
-        await until_async(lambda: window.pid is not None)
-        await window.stop()
-        return window.pid
-
-    pid = asyncio.run(open_and_stop())
-    assert pid is not None
-    assert not is_alive(pid)
+    window = AppWindow(["sleep", "1000"], {}, **dict.fromkeys(names, mock.AsyncMock()))
+    await window.start(80, 24)
+    await until_async(lambda: window.pid is not None)
+    await window.stop()
+    assert window.pid is not None
+    assert not is_alive(window.pid)
 
 
-def test_malformed_request_gets_only_answer(tmp_path: Path) -> None:
+async def test_malformed_request_gets_only_answer(server: Server) -> None:
     """A malformed request gets an answer, and nothing is logged."""
+    before = server.log.read_text()
+    for data in MALFORMED.values():
+        reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
+        writer.write(data)
+        answer = await asyncio.wait_for(reader.read(), HANG_S)
+        writer.close()
+        assert answer.startswith(b"HTTP/1.0 400 ")
 
-    async def whole() -> None:
-        with (tmp_path / "stderr").open("w") as stderr:
-            async with serving(stderr) as server:
-                for data in MALFORMED.values():
-                    reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
-                    writer.write(data)
-                    answer = await asyncio.wait_for(reader.read(), HANG_S)
-                    writer.close()
-                    assert answer.startswith(b"HTTP/1.0 400 ")
-
-    asyncio.run(whole())
-
-    assert "" == (tmp_path / "stderr").read_text()
+    assert before == server.log.read_text()

@@ -146,9 +146,7 @@ def test_undo_keeps_text_added_around_our_lines(tmp_path: Path) -> None:
     assert "above\nmine\nbelow\n" == path.read_text()
 
 
-def test_older_lines_are_replaced_and_damaged_marks_kept(
-    tmp_path: Path,
-) -> None:
+def test_older_lines_are_replaced_and_damaged_marks_kept(tmp_path: Path) -> None:
     """Lines of an older set-up are replaced, but a file with a damaged mark isn't changed."""
     here = machine(tmp_path)
     path = home_file(here, ".zshrc")

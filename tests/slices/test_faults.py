@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import http.server
 import os
 import signal
 import socket
-import threading
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.support import loopback
 from tests.support.processes import until
 from tests.support.slice_hosts import HANG, Slice, free_port, started, write_checks
 from tpustarter.core.problem import ExitCode
@@ -161,29 +160,22 @@ def test_port_in_use_is_named(tmp_path: Path) -> None:
     assert hosts.hosts[0].process.returncode == ExitCode.BUSY
 
 
-class _Stranger(http.server.BaseHTTPRequestHandler):
-    def do_POST(self) -> None:
+class _Stranger(loopback.Handler):
+    def do_POST(self) -> None:  # noqa: N802  the name of the library
         self.send_error(404)
-
-    def log_message(self, format: str, *args: Any) -> None:  # noqa: A002  the library's name
-        """Print nothing."""
 
 
 def test_host_says_why_it_reached_nobody(tmp_path: Path) -> None:
     """An address of the last attempt, another program on the port, a name that nobody knows."""
-    server = http.server.HTTPServer(("127.0.0.1", 0), _Stranger)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    reasons = {
-        f"127.0.0.1:{free_port()}": "nothing listens",
-        f"127.0.0.1:{server.server_port}": "something else",
-        "no-such-host.invalid:8476": "is not known",
-    }
-    changes = [{"arguments": {"--coordinator": one, "--wait": 2}} for one in reasons]
-
-    with started(tmp_path, [None, *changes], "jax.all_reduce", output="-v") as hosts:
-        codes = {host.wait() for host in hosts.hosts}
-    server.shutdown()
-    server.server_close()
+    with loopback.serve(_Stranger) as stranger:
+        reasons = {
+            f"127.0.0.1:{free_port()}": "nothing listens",
+            stranger: "something else",
+            "no-such-host.invalid:8476": "is not known",
+        }
+        changes = [{"arguments": {"--coordinator": one, "--wait": 2}} for one in reasons]
+        with started(tmp_path, [None, *changes], "jax.all_reduce", output="-v") as hosts:
+            codes = {host.wait() for host in hosts.hosts}
 
     for host, (address, reason) in zip(hosts.hosts, reasons.items(), strict=True):
         assert reason in host.errors

@@ -7,8 +7,6 @@ follows a script over the time of a fake clock, so that an hour passes at once.
 from __future__ import annotations
 
 import contextlib
-import http.server
-import json
 import threading
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -16,6 +14,7 @@ from datetime import datetime, timezone
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
+from tests.support import loopback
 from tests.support.fake_cloud import FakeClock
 from tests.support.fake_google import refusal
 from tpustarter.cloud.api import compute_requests
@@ -268,45 +267,24 @@ def serving(compute: FakeCompute | None = None) -> Iterator[FakeCompute]:
     compute = compute or FakeCompute()
     one_at_a_time = threading.Lock()
 
-    class Handler(http.server.BaseHTTPRequestHandler):
+    class Handler(loopback.Handler):
         protocol_version = "HTTP/1.1"
         wbufsize = 65_536  # one packet for head and body, because two cost 40 ms
 
         def _answer(self) -> None:
-            size = int(self.headers.get("Content-Length") or 0)
-            body = json.loads(self.rfile.read(size)) if size else None
+            body = self.read_json()
             with one_at_a_time:
                 answer = compute.answer(self.command, self.path, body)
             if answer is None:
                 self.close_connection = True
                 return
             status, content = answer if isinstance(answer, tuple) else (200, answer)
-            sent = json.dumps(content).encode()
-            self.send_response(status)
-            self.send_header("Content-Length", str(len(sent)))
-            self.end_headers()
-            self.wfile.write(sent)
+            self.send_document(content, status)
 
         do_GET = do_POST = do_DELETE = _answer  # noqa: N815  the names of the library
 
-        def log_message(self, *_: object) -> None:
-            """Stay silent."""
-
-    class Server(http.server.ThreadingHTTPServer):
-        daemon_threads = True
-
-        def handle_error(self, request: Any, client_address: Any) -> None:
-            """Stay silent if the client disconnects first."""
-
-    with Server(("127.0.0.1", 0), Handler) as server:
-        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
-        thread.start()
-        compute.address = f"127.0.0.1:{server.server_port}"
-        try:
-            yield compute
-        finally:
-            server.shutdown()
-            thread.join()
+    with loopback.serve(Handler) as compute.address:
+        yield compute
 
 
 def connect(compute: FakeCompute) -> ComputeClient:

@@ -6,14 +6,13 @@ with serving(google) as address: os.environ["TPUSTARTER_REST_ENDPOINT"] = addres
 from __future__ import annotations
 
 import contextlib
-import http.server
-import json
 import threading
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
+from tests.support import loopback
 from tpustarter.cloud.api import rest_client
 
 PROJECT = "acme-llm-42"
@@ -203,15 +202,15 @@ def serving(google: FakeGoogle) -> Iterator[str]:
     """Run the services on a free loopback port; yields `host:port`."""
     ended = threading.Event()
 
-    class Handler(http.server.BaseHTTPRequestHandler):
+    class Handler(loopback.Handler):
         protocol_version = "HTTP/1.1"
         wbufsize = 65_536  # one packet for head and body, because two cost 40 ms
 
-        def do_GET(self) -> None:
+        def do_GET(self) -> None:  # noqa: N802  the name of the library
             self._answer(parse_qs(urlsplit(self.path).query))
 
-        def do_POST(self) -> None:
-            self._answer(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
+        def do_POST(self) -> None:  # noqa: N802  the name of the library
+            self._answer(self.read_json())
 
         def _answer(self, asked: dict[str, Any]) -> None:
             path = urlsplit(self.path).path.removeprefix("/")
@@ -224,27 +223,10 @@ def serving(google: FakeGoogle) -> Iterator[str]:
                 self.close_connection = True
                 return
             status, content = answer if isinstance(answer, tuple) else (200, answer)
-            body = content if isinstance(content, bytes) else json.dumps(content).encode()
-            self.send_response(status)
-            self.send_header("Content-Length", str(len(body)))
-            self.end_headers()
-            self.wfile.write(body)
+            self.send_document(content, status)
 
-        def log_message(self, *_: Any) -> None:
-            """Stay silent."""
-
-    class Server(http.server.ThreadingHTTPServer):
-        daemon_threads = True
-
-        def handle_error(self, request: Any, client_address: Any) -> None:
-            """Stay silent if the client disconnects first."""
-
-    with Server(("127.0.0.1", 0), Handler) as server:
-        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
-        thread.start()
+    with loopback.serve(Handler) as address:
         try:
-            yield f"127.0.0.1:{server.server_port}"
+            yield address
         finally:
             ended.set()
-            server.shutdown()
-            thread.join()

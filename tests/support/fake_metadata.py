@@ -5,11 +5,12 @@ with serve(values, mode="ok") as address: Machine(env={"GCE_METADATA_HOST": addr
 
 from __future__ import annotations
 
-import http.server
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any, Literal
+from typing import Literal
+
+from tests.support import loopback
 
 Mode = Literal[
     "ok", "hang", "slow", "garbage", "stranger", "broken", "nothing", "partly broken", "empty"
@@ -42,8 +43,8 @@ def serve(
     """Serve `instance/...` keys on loopback; yields `host:port` for GCE_METADATA_HOST."""
     ended = threading.Event()
 
-    class Handler(http.server.BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
+    class Handler(loopback.Handler):
+        def do_GET(self) -> None:  # noqa: N802  the name of the library
             key = self.path.removeprefix("/computeMetadata/v1/instance/")
             body = known.get(key)
             if mode == "hang":
@@ -77,21 +78,8 @@ def serve(
             while not ended.wait(0.05):
                 self.wfile.write(b"a")
 
-        def log_message(self, *_: Any) -> None:
-            """Stay silent."""
-
-    class Server(http.server.ThreadingHTTPServer):
-        daemon_threads = True
-
-        def handle_error(self, request: Any, client_address: Any) -> None:
-            """Stay silent if the client disconnects first."""
-
-    with Server(address, Handler) as server:
-        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
-        thread.start()
+    with loopback.serve(Handler, address) as served:
         try:
-            yield f"127.0.0.1:{server.server_port}"
+            yield served
         finally:
             ended.set()
-            server.shutdown()
-            thread.join()

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import atexit
 import functools
-import http.server
 import json
 import os
 import re
 import subprocess
-import threading
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+from tests.support import loopback
 from tests.support.places import SUPPORT
 
 Sent = tuple[str, str, Any]
@@ -98,34 +97,19 @@ def record(command: tuple[str, ...], configuration: Path) -> list[Sent] | str:
     """Return the requests that gcloud sends for a command, or its error if it sends none."""
     seen: list[Sent] = []
 
-    class Handler(http.server.BaseHTTPRequestHandler):
+    class Handler(loopback.Handler):
         def _answer(self) -> None:
-            body = self.rfile.read(int(self.headers.get("content-length") or 0))
-            seen.append(of_request(self.command, self.path, json.loads(body) if body else None))
+            seen.append(of_request(self.command, self.path, self.read_json()))
             path = urlsplit(self.path).path
             own = f"http://127.0.0.1:{self.server.server_port}{path}"  # type: ignore[attr-defined]
             name = path.rpartition("/")[2]
-            answer = json.dumps({"name": name, "selfLink": own, "status": "DONE"}).encode()
-            self.send_response(200)
-            self.send_header("content-type", "application/json")
-            self.send_header("content-length", str(len(answer)))
-            self.end_headers()
-            self.wfile.write(answer)
+            self.send_document({"name": name, "selfLink": own, "status": "DONE"})
 
         do_GET = do_POST = do_DELETE = _answer  # noqa: N815  the names of the library
 
-        def log_message(self, *_: object) -> None:
-            """Stay silent."""
-
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
     track = "alpha" if "alpha" in command else "v1"
-    address = f"http://127.0.0.1:{server.server_port}/compute/{track}/"
-    try:
-        error = run_gcloud(command, configuration, COMPUTE=address)
-    finally:
-        server.shutdown()
-        server.server_close()
+    with loopback.serve(Handler) as address:
+        error = run_gcloud(command, configuration, COMPUTE=f"http://{address}/compute/{track}/")
     return seen or error
 
 

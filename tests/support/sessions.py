@@ -1,20 +1,31 @@
-"""Sessions and runs of the sample checks."""
+"""Sessions, runs and commands of the sample checks."""
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 from pathlib import Path
 
-from tests.support.places import TESTS
+from tests.support.places import SUPPORT, TESTS
 from tpustarter.checking.results.results import Result
 from tpustarter.checking.run.probe_session import ProbeSession
 from tpustarter.checking.run.runner import CheckEnded, CheckRunner
 from tpustarter.core import content
 from tpustarter.core.redact import Redactor
+from tpustarter.machine.machine import Machine
 from tpustarter.running import probe_archive
 
 SAMPLES = TESTS / "samples" / "checks"
+
+
+def drive(
+    *arguments: str, checks: Path | str = SAMPLES, machine: Machine | None = None
+) -> list[str]:
+    """Return the command of `drive.py`; `-` are the checks that ship."""
+    place = [str(machine.root), json.dumps(dict(machine.env))] if machine else ["/", "-"]
+    user = "-" if machine is None or machine.uid is None else str(machine.uid)
+    return [sys.executable, str(SUPPORT / "drive.py"), str(checks), *place, user, *arguments]
 
 
 def make_session(folder: Path, **more: object) -> ProbeSession:

@@ -105,10 +105,10 @@ def pattern(name: str) -> re.Pattern[str]:
 
 
 @cache
-def patterns() -> list[tuple[str, re.Pattern[str]]]:
-    """Return each term of the glossary with its pattern."""
+def patterns() -> list[tuple[str, str, re.Pattern[str]]]:
+    """Return each term of the glossary with its first word in lowercase and its pattern."""
     return [
-        (term, pattern(name))
+        (term, name.split()[0].lower(), pattern(name))
         for term, (name, _) in glossary.read_glossary().items()
         if term not in ORDINARY
     ]
@@ -117,7 +117,10 @@ def patterns() -> list[tuple[str, re.Pattern[str]]]:
 def used(paragraph: str) -> Iterator[str]:
     """Yield the terms that a paragraph uses outside links to other lessons."""
     plain = LINK.sub(lambda link: link[0] if "glossary.md" in link[2] else " ", paragraph)
-    return (term for term, finds in patterns() if finds.search(plain))
+    lowered = plain.lower()
+    for term, first, finds in patterns():
+        if first in lowered and finds.search(plain):  # most terms are in no paragraph
+            yield term
 
 
 def lessons() -> dict[str, list[tuple[str, list[str], list[str]]]]:

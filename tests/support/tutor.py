@@ -241,6 +241,8 @@ def share_parsed_rules() -> None:
         return parsed[key]
 
     Stylesheet._parse_rules = parse_once  # type: ignore[method-assign]
+    # A widget's styles take a hash of every rule; Textual's has the same identity, in Python.
+    RuleSet.__hash__ = object.__hash__  # type: ignore[method-assign]
 
 
 paint_on_demand()

@@ -77,9 +77,7 @@ def test_a_check_takes_any_strategy(name: str) -> None:
     assert "fail" not in found
 
 
-def test_strategy_on_tpu_has_chips_of_this_machine(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_strategy_on_tpu_has_chips_of_this_machine(monkeypatch: pytest.MonkeyPatch) -> None:
     """The resolver gets `local`, and the TPU is initialised once, before the strategy."""
     calls: list[tuple[Any, ...]] = []
     strategy = importlib.import_module("tpustarter.checks.tensorflow._strategy")

@@ -245,24 +245,21 @@ def test_every_command_is_rewritten(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-@pytest.mark.parametrize("width", [*range(LEAST, WIDTH + 1)])
-def test_wrapped_text_gets_command_once(
-    command: str, width: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_wrapped_text_gets_command_once(command: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Wherever a line ends, and whether it was put in before that or comes after it."""
     monkeypatch.setattr(invocation, "tpustarter_command", lambda: command)
     text = "Go there and type `tpustarter rehearse`, or `uv run tpustarter learn`. " * 3
     text += "See tpustarter learn. " * 3
     typed = invocation.format_commands(text)
-
     monkeypatch.setattr(terminal, "tpustarter_command", lambda: command)
-    monkeypatch.setattr(terminal, "line_width", lambda: width)
-    given = textwrap.wrap(text, width, subsequent_indent="  ", break_long_words=False)
+    for width in range(LEAST, WIDTH + 1):
+        monkeypatch.setattr(terminal, "line_width", lambda width=width: width)
+        given = textwrap.wrap(text, width, subsequent_indent="  ", break_long_words=False)
 
-    whole = invocation.format_commands(invocation.format_commands("\n".join(given)))
-    lines = [invocation.format_commands(line) for line in wrap(text, "  ")]
+        whole = invocation.format_commands(invocation.format_commands("\n".join(given)))
+        lines = [invocation.format_commands(line) for line in wrap(text, "  ")]
 
-    assert typed.split() == whole.split() == " ".join(lines).split()
+        assert typed.split() == whole.split() == " ".join(lines).split(), width
 
 
 @pytest.mark.usefixtures("started_by_uv")

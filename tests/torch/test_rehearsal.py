@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.stub_compiler import SAMPLES, make_compiler
+from tests.support.stub_compiler import SAMPLES
 from tpustarter.core import content
 from tpustarter.core.problem import Problem
 from tpustarter.probe.rehearse import torch_module
@@ -22,12 +22,6 @@ from tpustarter.rehearsal.run import Rehearsal
 
 MODULES = SAMPLES / "rehearsal_torch" / "modules.py"
 LOWERED = "lowered with torch_xla 2.9"
-
-
-@pytest.fixture(scope="module")
-def stub(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """Return a Python that stands in for one with JAX and libtpu."""
-    return str(make_compiler(tmp_path_factory.mktemp("compiler")))
 
 
 def rehearse(compiler: str, function: str, *names: str) -> dict[str, dict[str, Any]]:

@@ -60,9 +60,7 @@ def test_reading_one_number_is_no_fallback() -> None:
 # the checks that share a process
 
 
-def test_early_sync_in_chain_is_detected(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_early_sync_in_chain_is_detected(monkeypatch: pytest.MonkeyPatch) -> None:
     """A sync that comes too early in a chain is found, though the values are right."""
     SABOTAGE["lazy_execution"](monkeypatch, module("lazy_execution"))
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.tutor import press, run, tutor
+from tests.support.tutor import press, tutor
 from tpustarter.tui.lesson.page import lesson_commands
 from tpustarter.tui.lesson.page.lesson_commands import split_at_command
 
@@ -28,19 +28,15 @@ tpustarter check host.space
 
 
 @pytest.mark.usefixtures("long_command")
-def test_sentence_has_short_command_and_launch_hint_once(tmp_path: Path) -> None:
+async def test_sentence_has_short_command_and_launch_hint_once(tmp_path: Path) -> None:
     """Sentences name the short command; how to launch it is explained once."""
-
-    async def journey() -> None:
-        async with tutor(tmp_path, lessons={"t": LESSON}) as pilot:
-            seen = " ".join((await press(pilot, "enter")).split())
-            assert "Look with tpustarter check host.chips, or with" in seen
-            assert "Now prove it with tpustarter check: python3 -m uv run tpustarter" in seen
-            how = "To run such a command here, type python3 -m uv run tpustarter in place of"
-            assert 1 == seen.count(how)
-            assert seen.index("Another item") < seen.index(how) < seen.index("Now prove")
-
-    run(journey)
+    async with tutor(tmp_path, lessons={"t": LESSON}) as pilot:
+        seen = " ".join((await press(pilot, "enter")).split())
+        assert "Look with tpustarter check host.chips, or with" in seen
+        assert "Now prove it with tpustarter check: python3 -m uv run tpustarter" in seen
+        how = "To run such a command here, type python3 -m uv run tpustarter in place of"
+        assert 1 == seen.count(how)
+        assert seen.index("Another item") < seen.index(how) < seen.index("Now prove")
 
 
 @pytest.mark.usefixtures("long_command")

@@ -9,7 +9,7 @@ from textual import events
 from textual.pilot import Pilot
 from textual.widgets import TextArea
 
-from tests.support.tutor import on_screen, press, run, settle, tutor, until
+from tests.support.tutor import on_screen, press, settle, tutor, until
 from tpustarter.tui.explain.failed_run import PASTED, is_log_path, read_failure
 from tpustarter.tui.explain.input_screen import ExplainInput
 from tpustarter.tui.explain.screen import ExplanationScreen
@@ -42,120 +42,93 @@ async def _explained(pilot: Pilot[None]) -> str:
     return on_screen(pilot.app)
 
 
-def test_pasted_error_is_explained_at_once(tmp_path: Path) -> None:
+async def test_pasted_error_is_explained_at_once(tmp_path: Path) -> None:
     """A pasted error is explained, and Esc returns to the text to change it."""
-
-    async def journey() -> None:
-        async with tutor(tmp_path, size=(120, 40)) as pilot:
-            seen = await press(pilot, "f")
-            assert "Paste what your program wrote" in seen
-            assert "Ctrl+R explain  Esc back" in seen
-            await _paste(pilot, HELD)
-            seen = await _explained(pilot)
-            assert "What your error means" in seen
-            assert "4242" in seen
-            assert CAUSE in seen
-            await press(pilot, "escape")
-            assert isinstance(pilot.app.screen, ExplainInput)
-            assert HELD == pilot.app.screen.query_one(TextArea).text
-            await press(pilot, "ctrl+r")
-            assert CAUSE in await _explained(pilot)
-
-    run(journey)
+    async with tutor(tmp_path, size=(120, 40)) as pilot:
+        seen = await press(pilot, "f")
+        assert "Paste what your program wrote" in seen
+        assert "Ctrl+R explain  Esc back" in seen
+        await _paste(pilot, HELD)
+        seen = await _explained(pilot)
+        assert "What your error means" in seen
+        assert "4242" in seen
+        assert CAUSE in seen
+        await press(pilot, "escape")
+        assert isinstance(pilot.app.screen, ExplainInput)
+        assert HELD == pilot.app.screen.query_one(TextArea).text
+        await press(pilot, "ctrl+r")
+        assert CAUSE in await _explained(pilot)
 
 
-def test_second_error_replaces_first(tmp_path: Path) -> None:
+async def test_second_error_replaces_first(tmp_path: Path) -> None:
     """A pasted error replaces the previous text, so only the new one is explained."""
-
-    async def journey() -> None:
-        async with tutor(tmp_path, size=(120, 40)) as pilot:
-            await press(pilot, "f")
-            await _paste(pilot, HELD)
-            assert CAUSE in await _explained(pilot)
-            assert "what you paste now replaces it" in await press(pilot, "escape")
-            await _paste(pilot, "Traceback:\nKeyError: 'w'\n")
-            assert CAUSE not in await _explained(pilot)
-            await press(pilot, "escape", "x")
-            assert "what you paste" not in on_screen(pilot.app)
-            await _paste(pilot, HELD)
-            await _explained(pilot)
-            text = pilot.app.screen_stack[-2].query_one(TextArea).text
-            assert "KeyError" in text  # what was changed is not thrown away
-            assert HELD.strip() in text
-
-    run(journey)
+    async with tutor(tmp_path, size=(120, 40)) as pilot:
+        await press(pilot, "f")
+        await _paste(pilot, HELD)
+        assert CAUSE in await _explained(pilot)
+        assert "what you paste now replaces it" in await press(pilot, "escape")
+        await _paste(pilot, "Traceback:\nKeyError: 'w'\n")
+        assert CAUSE not in await _explained(pilot)
+        await press(pilot, "escape", "x")
+        assert "what you paste" not in on_screen(pilot.app)
+        await _paste(pilot, HELD)
+        await _explained(pilot)
+        text = pilot.app.screen_stack[-2].query_one(TextArea).text
+        assert "KeyError" in text  # what was changed is not thrown away
+        assert HELD.strip() in text
 
 
 @pytest.mark.parametrize("keys", [[], ["slash"], ["l"], ["c"]], ids=["home", "search", "l", "c"])
-def test_error_can_be_pasted_on_any_screen(keys: list[str], tmp_path: Path) -> None:
+async def test_error_can_be_pasted_on_any_screen(keys: list[str], tmp_path: Path) -> None:
     """A multi-line error pasted on any screen is explained, also in a search."""
-
-    async def journey() -> None:
-        async with tutor(tmp_path, size=(120, 40)) as pilot:
-            await press(pilot, *keys)
-            await _paste(pilot, HELD)
-            assert CAUSE in await _explained(pilot)
-
-    run(journey)
+    async with tutor(tmp_path, size=(120, 40)) as pilot:
+        await press(pilot, *keys)
+        await _paste(pilot, HELD)
+        assert CAUSE in await _explained(pilot)
 
 
-def test_text_pasted_into_code_is_code(tmp_path: Path) -> None:
+async def test_text_pasted_into_code_is_code(tmp_path: Path) -> None:
     """Text pasted into an editor is code and is not explained."""
-
-    async def journey() -> None:
-        async with tutor(tmp_path) as pilot:
-            await press(pilot, "enter", "e", "ctrl+end")
-            await _paste(pilot, "first = 1\nsecond = 2\n")
-            assert "second = 2" in pilot.app.screen.query_one(TextArea).text
-            assert not isinstance(pilot.app.screen, ExplanationScreen)
-
-    run(journey)
+    async with tutor(tmp_path) as pilot:
+        await press(pilot, "enter", "e", "ctrl+end")
+        await _paste(pilot, "first = 1\nsecond = 2\n")
+        assert "second = 2" in pilot.app.screen.query_one(TextArea).text
+        assert not isinstance(pilot.app.screen, ExplanationScreen)
 
 
-def test_single_line_error_is_explained_outside_input(tmp_path: Path) -> None:
+async def test_single_line_error_is_explained_outside_input(tmp_path: Path) -> None:
     """A single line pasted outside an input is explained, since many lack a traceback."""
-
-    async def journey() -> None:
-        async with tutor(tmp_path, size=(120, 40)) as pilot:
-            for keys in ((), ("escape", "f")):
-                await press(pilot, *keys)
-                await _paste(pilot, OOM.splitlines()[-1])
-                assert "more HBM than the chip has" in await _explained(pilot)
-
-    run(journey)
+    async with tutor(tmp_path, size=(120, 40)) as pilot:
+        for keys in ((), ("escape", "f")):
+            await press(pilot, *keys)
+            await _paste(pilot, OOM.splitlines()[-1])
+            assert "more HBM than the chip has" in await _explained(pilot)
 
 
-def test_pasted_word_is_not_explained(tmp_path: Path) -> None:
+async def test_pasted_word_is_not_explained(tmp_path: Path) -> None:
     """A pasted word does nothing on Home, and is searched for in a search."""
-
-    async def journey() -> None:
-        async with tutor(tmp_path) as pilot:
-            await _paste(pilot, "sleep")
-            assert isinstance(pilot.app.screen, HomeScreen)
-            await press(pilot, "slash")
-            await _paste(pilot, "sleep\n")
-            await until(pilot, lambda: "time.sleep" in on_screen(pilot.app))
-
-    run(journey)
+    async with tutor(tmp_path) as pilot:
+        await _paste(pilot, "sleep")
+        assert isinstance(pilot.app.screen, HomeScreen)
+        await press(pilot, "slash")
+        await _paste(pilot, "sleep\n")
+        await until(pilot, lambda: "time.sleep" in on_screen(pilot.app))
 
 
-def test_log_is_explained_by_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_log_is_explained_by_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Enter explains the log at a typed path, also in the input of a search."""
     monkeypatch.setenv("HOME", str(tmp_path))
     (tmp_path / "train.log").write_text(HELD)
 
-    async def journey() -> None:
-        async with tutor(tmp_path, size=(120, 40)) as pilot:
-            await press(pilot, "f", *"~/train.log", "enter")
-            seen = await _explained(pilot)
-            assert "What train.log means" in seen
-            assert CAUSE in seen
-            await press(pilot, "escape", "escape", "slash", *"~/train.log")
-            await until(pilot, lambda: "Explain the error in train.log" in on_screen(pilot.app))
-            await press(pilot, "enter")
-            assert CAUSE in await _explained(pilot)
-
-    run(journey)
+    async with tutor(tmp_path, size=(120, 40)) as pilot:
+        await press(pilot, "f", *"~/train.log", "enter")
+        seen = await _explained(pilot)
+        assert "What train.log means" in seen
+        assert CAUSE in seen
+        await press(pilot, "escape", "escape", "slash", *"~/train.log")
+        await until(pilot, lambda: "Explain the error in train.log" in on_screen(pilot.app))
+        await press(pilot, "enter")
+        assert CAUSE in await _explained(pilot)
 
 
 @pytest.mark.parametrize(
@@ -172,7 +145,7 @@ def test_log_is_explained_by_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
         ("~/folder.log", "cannot be read: Is a directory"),
     ],
 )
-def test_unexplainable_input_is_reported_below_text(
+async def test_unexplainable_input_is_reported_below_text(
     typed: str, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Input that cannot be explained gets a message below it, and stays."""
@@ -181,14 +154,11 @@ def test_unexplainable_input_is_reported_below_text(
     (tmp_path / "folder.log").mkdir()
     monkeypatch.chdir(tmp_path / "folder.log")
 
-    async def journey() -> None:
-        async with tutor(tmp_path, size=(120, 40)) as pilot:
-            key = "enter" if typed else "ctrl+r"  # a line of it cannot go on below
-            seen = await press(pilot, "f", *typed, key)
-            assert said in " ".join(seen.split())
-            assert isinstance(pilot.app.screen, ExplainInput)
-
-    run(journey)
+    async with tutor(tmp_path, size=(120, 40)) as pilot:
+        key = "enter" if typed else "ctrl+r"  # a line of it cannot go on below
+        seen = await press(pilot, "f", *typed, key)
+        assert said in " ".join(seen.split())
+        assert isinstance(pilot.app.screen, ExplainInput)
 
 
 @pytest.mark.parametrize(
@@ -200,40 +170,28 @@ def test_word_that_is_no_path_is_error_text(word: str) -> None:
     assert PASTED == read_failure(word).kind
 
 
-def test_unknown_error_gets_suggestions(tmp_path: Path) -> None:
+async def test_unknown_error_gets_suggestions(tmp_path: Path) -> None:
     """Text that matches no known failure is answered with a message, not with an error."""
-
-    async def journey() -> None:
-        async with tutor(tmp_path, size=(120, 40)) as pilot:
-            await press(pilot, "f", *"it does not work", "ctrl+r")
-            assert "No known failure of a TPU matches." in await _explained(pilot)
-
-    run(journey)
+    async with tutor(tmp_path, size=(120, 40)) as pilot:
+        await press(pilot, "f", *"it does not work", "ctrl+r")
+        assert "No known failure of a TPU matches." in await _explained(pilot)
 
 
-def test_mistake_in_own_program_is_explained(tmp_path: Path) -> None:
+async def test_mistake_in_own_program_is_explained(tmp_path: Path) -> None:
     """A mistake in the user's program is explained as on the command line."""
-
-    async def journey() -> None:
-        async with tutor(tmp_path, size=(120, 40)) as pilot:
-            await press(pilot, "f")
-            await _paste(
-                pilot,
-                "a\nTracerBoolConversionError: Attempted boolean conversion of "
-                "traced array with shape bool[].",
-            )
-            assert "No known failure" not in await _explained(pilot)
-
-    run(journey)
+    async with tutor(tmp_path, size=(120, 40)) as pilot:
+        await press(pilot, "f")
+        await _paste(
+            pilot,
+            "a\nTracerBoolConversionError: Attempted boolean conversion of "
+            "traced array with shape bool[].",
+        )
+        assert "No known failure" not in await _explained(pilot)
 
 
-def test_line_with_two_signs_is_quoted_once(tmp_path: Path) -> None:
+async def test_line_with_two_signs_is_quoted_once(tmp_path: Path) -> None:
     """A line that matches two patterns is quoted once."""
-
-    async def journey() -> None:
-        async with tutor(tmp_path, size=(120, 40)) as pilot:
-            await press(pilot, "f")
-            await _paste(pilot, OOM)
-            assert 1 == (await _explained(pilot)).count("line 2")
-
-    run(journey)
+    async with tutor(tmp_path, size=(120, 40)) as pilot:
+        await press(pilot, "f")
+        await _paste(pilot, OOM)
+        assert 1 == (await _explained(pilot)).count("line 2")

@@ -19,7 +19,6 @@ from tests.support.tutor import (
     driven,
     on_screen,
     press,
-    run,
     settle,
     tutor,
     until,
@@ -57,7 +56,9 @@ def staged(folder: Path) -> TpustarterApp:
     return TpustarterApp(lessons=lessons, checks=write_checks(folder / "checks"))
 
 
-def test_quarantine_notice_hides_home_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_quarantine_notice_hides_home_path(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The notice of a file put aside shortens the home folder and hides secrets."""
     monkeypatch.setenv("HOME", str(tmp_path))
     broken = tmp_path / "hf_Qq7zQq7zQq7zQq7zQq7z.json"
@@ -65,13 +66,10 @@ def test_quarantine_notice_hides_home_path(tmp_path: Path, monkeypatch: pytest.M
     notes: list[str] = []
     monkeypatch.setattr(HomeScreen, "notify", lambda _, text, **__: notes.append(str(text)))
 
-    async def journey() -> None:
-        async with tutor(tmp_path / "content") as pilot:
-            notes.clear()
-            locations.move_aside(broken, "kept.json", why="cannot be read")
-            pilot.app.screen.show_moved_files()
-
-    run(journey)
+    async with tutor(tmp_path / "content") as pilot:
+        notes.clear()
+        locations.move_aside(broken, "kept.json", why="cannot be read")
+        pilot.app.screen.show_moved_files()
     [note] = notes
     assert "~/" in note
     assert str(tmp_path) not in note
@@ -85,48 +83,41 @@ def begin(folder: Path, name: str) -> None:
     lesson_progress.record_block(lesson, block, BlockResult(block.id, "pass"))
 
 
-def test_first_start_asks_for_path_and_remembers_choice(tmp_path: Path) -> None:
+async def test_first_start_asks_for_path_and_remembers_choice(tmp_path: Path) -> None:
     """Each path has its lessons and minutes, a digit chooses, and the next start does not ask."""
-
-    async def journey() -> None:
-        async with tutor(tmp_path, path=None) as pilot:
-            assert isinstance(pilot.app.screen, PathsScreen)
-            seen = on_screen(pilot.app)
-            assert "Which of these describes you?" in seen
-            assert "1   I only have a laptop" in seen
-            assert "2 lessons        4 min" in seen
-            assert "Suggested for this machine: it has no TPU." in seen
-            seen = await press(pilot, "2")
-            assert isinstance(pilot.app.screen, HomeScreen)
-            assert "Path: Another path" in seen
-            assert "other" == state.load_state("settings")["path"]
-        async with tutor(tmp_path, path=None) as pilot:
-            assert isinstance(pilot.app.screen, HomeScreen)
-            assert "Path: Another path" in on_screen(pilot.app)
-
-    run(journey)
+    async with tutor(tmp_path, path=None) as pilot:
+        assert isinstance(pilot.app.screen, PathsScreen)
+        seen = on_screen(pilot.app)
+        assert "Which of these describes you?" in seen
+        assert "1   I only have a laptop" in seen
+        assert "2 lessons        4 min" in seen
+        assert "Suggested for this machine: it has no TPU." in seen
+        seen = await press(pilot, "2")
+        assert isinstance(pilot.app.screen, HomeScreen)
+        assert "Path: Another path" in seen
+        assert "other" == state.load_state("settings")["path"]
+    async with tutor(tmp_path, path=None) as pilot:
+        assert isinstance(pilot.app.screen, HomeScreen)
+        assert "Path: Another path" in on_screen(pilot.app)
 
 
-def test_path_names_missing_setup_and_its_size(tmp_path: Path) -> None:
+async def test_path_names_missing_setup_and_its_size(tmp_path: Path) -> None:
     """Home names the missing set-up and its size, and the list of paths adds the command."""
     write_lessons(tmp_path / "lessons", one=HELLO, two=HELLO)
     file = tmp_path / "lessons/start/0002-two.md"
     needs_torch = file.read_text().replace("needs: {}", 'needs: {torch_xla: "2.9"}')
 
-    async def journey() -> None:
-        async with tutor(tmp_path, lessons={"one": HELLO, "two": HELLO}, size=(120, 40)) as pilot:
-            assert "4.2 GB" not in on_screen(pilot.app)
-            file.write_text(needs_torch)
-            await press(pilot, "l", "escape")  # which reads the lessons again
-            assert "4.2 GB" in on_screen(pilot.app)
-            seen = await press(pilot, "p")
-            assert "setup pytorch-xla" in seen
-            assert "4.2 GB" in seen
-
-    run(journey)
+    async with tutor(tmp_path, lessons={"one": HELLO, "two": HELLO}, size=(120, 40)) as pilot:
+        assert "4.2 GB" not in on_screen(pilot.app)
+        file.write_text(needs_torch)
+        await press(pilot, "l", "escape")  # which reads the lessons again
+        assert "4.2 GB" in on_screen(pilot.app)
+        seen = await press(pilot, "p")
+        assert "setup pytorch-xla" in seen
+        assert "4.2 GB" in seen
 
 
-def test_path_needing_newer_jax_begins_with_setup(
+async def test_path_needing_newer_jax_begins_with_setup(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Home names the set-up and the Python that is too old, at 80x24."""
@@ -135,31 +126,24 @@ def test_path_needing_newer_jax_begins_with_setup(
     write_lessons(tmp_path / "lessons", one=HELLO)
     file = tmp_path / "lessons/start/0001-one.md"
 
-    async def journey() -> None:
-        async with tutor(tmp_path, lessons={"one": HELLO}) as pilot:
-            file.write_text(file.read_text().replace("needs: {}", 'needs: {jax: "0.10"}'))
-            seen = await press(pilot, "l", "escape")
-            assert ["setup jax", "3.12"] == [one for one in ("setup jax", "3.12") if one in seen]
-
-    run(journey)
+    async with tutor(tmp_path, lessons={"one": HELLO}) as pilot:
+        file.write_text(file.read_text().replace("needs: {}", 'needs: {jax: "0.10"}'))
+        seen = await press(pilot, "l", "escape")
+        assert ["setup jax", "3.12"] == [one for one in ("setup jax", "3.12") if one in seen]
 
 
 @pytest.mark.parametrize("size", [(80, 34), (120, 35), (200, 50)])
-def test_all_paths_are_in_sight(size: tuple[int, int], tmp_path: Path) -> None:
+async def test_all_paths_are_in_sight(size: tuple[int, int], tmp_path: Path) -> None:
     """All paths fit the screen; whom the marked one is for is shown beside them."""
-
-    async def journey() -> None:
-        app = TpustarterApp(checks=write_checks(tmp_path / "checks"))
-        app.machine = Machine(root=tmp_path, env={"HOME": str(tmp_path), "PATH": "/usr/bin:/bin"})
-        async with driven(app, size) as pilot:
-            await settle(pilot)
-            seen = on_screen(app)
-            assert "1   I want the short course" in seen
-            assert "0   My TPU does not work" in seen
-            assert seen.count("stand in for one") == (2 if size[1] == 50 else 1)
-            assert "Path: My TPU does not work" in await press(pilot, "0")
-
-    run(journey)
+    app = TpustarterApp(checks=write_checks(tmp_path / "checks"))
+    app.machine = Machine(root=tmp_path, env={"HOME": str(tmp_path), "PATH": "/usr/bin:/bin"})
+    async with driven(app, size) as pilot:
+        await settle(pilot)
+        seen = on_screen(app)
+        assert "1   I want the short course" in seen
+        assert "0   My TPU does not work" in seen
+        assert seen.count("stand in for one") == (2 if size[1] == 50 else 1)
+        assert "Path: My TPU does not work" in await press(pilot, "0")
 
 
 @pytest.mark.parametrize(
@@ -169,25 +153,21 @@ def test_all_paths_are_in_sight(size: tuple[int, int], tmp_path: Path) -> None:
         ("v6e", "it has a TPU", "I have a fresh TPU VM"),
     ],
 )
-def test_esc_takes_path_that_suits_machine(
+async def test_esc_takes_path_that_suits_machine(
     generation: str | None, reason: str, title: str, tmp_path: Path
 ) -> None:
     """The suggested path is marked with its reason, and Esc takes it."""
-
-    async def journey() -> None:
-        app = staged(tmp_path)
-        (tmp_path / "root").mkdir()
-        env = {"HOME": str(tmp_path), "PATH": "/usr/bin:/bin"}
-        app.machine = lay_out(tmp_path / "root", generation, env=env)
-        async with driven(app, (80, 24)) as pilot:
-            await settle(pilot)
-            seen = on_screen(app)
-            assert f"Suggested for this machine: {reason}." in seen
-            assert "1, 2, ... take it  Esc take the suggested one" in seen
-            seen = await press(pilot, "escape")
-            assert f"Path: {title}" in seen
-
-    run(journey)
+    app = staged(tmp_path)
+    (tmp_path / "root").mkdir()
+    env = {"HOME": str(tmp_path), "PATH": "/usr/bin:/bin"}
+    app.machine = lay_out(tmp_path / "root", generation, env=env)
+    async with driven(app, (80, 24)) as pilot:
+        await settle(pilot)
+        seen = on_screen(app)
+        assert f"Suggested for this machine: {reason}." in seen
+        assert "1, 2, ... take it  Esc take the suggested one" in seen
+        seen = await press(pilot, "escape")
+        assert f"Path: {title}" in seen
 
 
 class Unknown(Machine):
@@ -210,123 +190,104 @@ class Unknown(Machine):
         (["down", "up", "down", "enter"], "Another path"),
     ],
 )
-def test_choice_before_machine_is_known_stays(keys: list[str], path: str, tmp_path: Path) -> None:
+async def test_choice_before_machine_is_known_stays(
+    keys: list[str], path: str, tmp_path: Path
+) -> None:
     """A path chosen before the machine is known is not changed by a suggestion."""
     Unknown.told.clear()
 
-    async def journey() -> None:
-        app = staged(tmp_path)
-        order = STAGES.replace("I have a fresh TPU VM", "Another path")
-        (tmp_path / "lessons/paths.yml").write_text(order)
-        app.machine = Unknown(tmp_path, {"PATH": "/usr/bin:/bin", "HOME": str(tmp_path)})
-        async with driven(app, (80, 24)) as pilot:
-            await until(pilot, lambda: "1   I only have a laptop" in on_screen(app))
-            for key in keys:
-                await pilot.press(key)
-            await until(pilot, lambda: "Path: " in on_screen(app))
-            Unknown.told.set()
-            await settle(pilot)
-            assert f"Path: {path}" in on_screen(app)
-            chosen = "fresh-tpu-vm" if path == "Another path" else "laptop"
-            assert chosen == state.load_state("settings")["path"]
-
-    run(journey)
+    app = staged(tmp_path)
+    order = STAGES.replace("I have a fresh TPU VM", "Another path")
+    (tmp_path / "lessons/paths.yml").write_text(order)
+    app.machine = Unknown(tmp_path, {"PATH": "/usr/bin:/bin", "HOME": str(tmp_path)})
+    async with driven(app, (80, 24)) as pilot:
+        await until(pilot, lambda: "1   I only have a laptop" in on_screen(app))
+        for key in keys:
+            await pilot.press(key)
+        await until(pilot, lambda: "Path: " in on_screen(app))
+        Unknown.told.set()
+        await settle(pilot)
+        assert f"Path: {path}" in on_screen(app)
+        chosen = "fresh-tpu-vm" if path == "Another path" else "laptop"
+        assert chosen == state.load_state("settings")["path"]
 
 
-def test_key_opens_next_lesson_from_any_row(tmp_path: Path) -> None:
+async def test_key_opens_next_lesson_from_any_row(tmp_path: Path) -> None:
     """`n` opens the first open lesson of the path, and is not named if none is left."""
-
-    async def journey() -> None:
-        async with driven(staged(tmp_path), (80, 24)) as pilot:
-            await settle(pilot)
-            lesson_progress.record_lesson_done("start/one")
-            await press(pilot, "1", "end", "n")
-            assert isinstance(pilot.app.screen, LessonRunScreen)
-            assert "start/two" == pilot.app.screen.lesson
-            for name in NAMES[1:]:
-                lesson_progress.record_lesson_done(f"start/{name}")
-            seen = await press(pilot, "escape")
-            assert "next lesson" not in seen
-
-    run(journey)
+    async with driven(staged(tmp_path), (80, 24)) as pilot:
+        await settle(pilot)
+        lesson_progress.record_lesson_done("start/one")
+        await press(pilot, "1", "end", "n")
+        assert isinstance(pilot.app.screen, LessonRunScreen)
+        assert "start/two" == pilot.app.screen.lesson
+        for name in NAMES[1:]:
+            lesson_progress.record_lesson_done(f"start/{name}")
+        seen = await press(pilot, "escape")
+        assert "next lesson" not in seen
 
 
-def test_existing_progress_skips_path_question(tmp_path: Path) -> None:
+async def test_existing_progress_skips_path_question(tmp_path: Path) -> None:
     """Progress without a chosen path opens Home."""
     lesson_progress.record_lesson_done("start/hello")
 
-    async def journey() -> None:
-        async with tutor(tmp_path, path=None) as pilot:
-            assert isinstance(pilot.app.screen, HomeScreen)
-            assert "> Hangs" in on_screen(pilot.app)
-
-    run(journey)
+    async with tutor(tmp_path, path=None) as pilot:
+        assert isinstance(pilot.app.screen, HomeScreen)
+        assert "> Hangs" in on_screen(pilot.app)
 
 
-def test_home_shows_progress_and_folds_completed_stages(tmp_path: Path) -> None:
+async def test_home_shows_progress_and_folds_completed_stages(tmp_path: Path) -> None:
     """Home has a bar, the current stage open and the others folded; Enter opens one."""
-
-    async def journey() -> None:
-        async with driven(staged(tmp_path), (80, 24)) as pilot:
-            await settle(pilot)
-            seen = await press(pilot, "1")
-            assert "0 of 4 lessons, 8 min" in seen
-            assert "▼ First steps" in seen
-            assert "▶ The rest" in seen
-            assert "Three" not in seen
-            begin(tmp_path / "lessons", "one")
-            await press(pilot, "l")
-            seen = await press(pilot, "escape")
-            assert "You have begun it: 1 of 2 blocks and questions are done." in seen
-            assert "begun 1 of 2" in seen
-            for name in ("one", "two"):
-                lesson_progress.record_lesson_done(f"start/{name}")
-            await press(pilot, "l")
-            seen = await press(pilot, "escape")
-            assert "━━━" in seen
-            assert "2 of 4 lessons done, 4 min of 8 min left" in seen
-            assert "▶ First steps" in seen
-            assert "2 lessons, done" in seen
-            assert "next  Three" in seen
-            seen = await press(pilot, "down", "enter")
-            assert "done  One" in seen
-            await press(pilot, "down", "enter")
-            assert isinstance(pilot.app.screen, LessonRunScreen)
-
-    run(journey)
+    async with driven(staged(tmp_path), (80, 24)) as pilot:
+        await settle(pilot)
+        seen = await press(pilot, "1")
+        assert "0 of 4 lessons, 8 min" in seen
+        assert "▼ First steps" in seen
+        assert "▶ The rest" in seen
+        assert "Three" not in seen
+        begin(tmp_path / "lessons", "one")
+        await press(pilot, "l")
+        seen = await press(pilot, "escape")
+        assert "You have begun it: 1 of 2 blocks and questions are done." in seen
+        assert "begun 1 of 2" in seen
+        for name in ("one", "two"):
+            lesson_progress.record_lesson_done(f"start/{name}")
+        await press(pilot, "l")
+        seen = await press(pilot, "escape")
+        assert "━━━" in seen
+        assert "2 of 4 lessons done, 4 min of 8 min left" in seen
+        assert "▶ First steps" in seen
+        assert "2 lessons, done" in seen
+        assert "next  Three" in seen
+        seen = await press(pilot, "down", "enter")
+        assert "done  One" in seen
+        await press(pilot, "down", "enter")
+        assert isinstance(pilot.app.screen, LessonRunScreen)
 
 
-def test_machine_and_checks_are_beside_path_when_wide(tmp_path: Path) -> None:
+async def test_machine_and_checks_are_beside_path_when_wide(tmp_path: Path) -> None:
     """From 120 columns on, machine and last check are to the right of the path."""
-
-    async def journey() -> None:
-        async with tutor(tmp_path, size=(160, 40)) as pilot:
-            for width, most in ((160, 102), (120, 78), (110, 102)):
-                await pilot.resize_terminal(width, 40)
-                await settle(pilot)
-                lines = on_screen(pilot.app).splitlines()
-                at = next(line for line in lines if "Python  " in line).index("Python")
-                assert at > 74 if width > 110 else at < 10
-                assert "Last check" in "\n".join(lines)
-                frame = next(line for line in lines if "─ Path: " in line)
-                assert frame.index("╮") <= most
-
-    run(journey)
+    async with tutor(tmp_path, size=(160, 40)) as pilot:
+        for width, most in ((160, 102), (120, 78), (110, 102)):
+            await pilot.resize_terminal(width, 40)
+            await settle(pilot)
+            lines = on_screen(pilot.app).splitlines()
+            at = next(line for line in lines if "Python  " in line).index("Python")
+            assert at > 74 if width > 110 else at < 10
+            assert "Last check" in "\n".join(lines)
+            frame = next(line for line in lines if "─ Path: " in line)
+            assert frame.index("╮") <= most
 
 
-def test_completed_path_offers_other_paths(tmp_path: Path) -> None:
+async def test_completed_path_offers_other_paths(tmp_path: Path) -> None:
     """A completed path offers the checks and the key for other paths."""
     for name in ("hello", "hangs"):
         lesson_progress.record_lesson_done(f"start/{name}")
 
-    async def journey() -> None:
-        async with tutor(tmp_path) as pilot:
-            seen = on_screen(pilot.app)
-            assert "> Check this machine" in seen
-            assert "p shows the other paths" in seen
-            assert "all 2 lessons, 4 min done" in seen
-
-    run(journey)
+    async with tutor(tmp_path) as pilot:
+        seen = on_screen(pilot.app)
+        assert "> Check this machine" in seen
+        assert "p shows the other paths" in seen
+        assert "all 2 lessons, 4 min done" in seen
 
 
 def shown_check(check: dict[str, Any]) -> list[str]:
@@ -363,13 +324,9 @@ def test_old_state_folder_shows_its_last_check(summary: dict[str, Any] | None) -
     assert (said, before) == (lines[1], lines[-1])
 
 
-def test_first_screen_names_the_lessons_key(tmp_path: Path) -> None:
+async def test_first_screen_names_the_lessons_key(tmp_path: Path) -> None:
     """At 80 columns the key line names the lessons, the checks, the search and the palette."""
-
-    async def journey() -> None:
-        async with tutor(tmp_path, size=(80, 24)) as pilot:
-            await settle(pilot)
-            line = on_screen(pilot.app).splitlines()[-1]
-            assert {"check", "lessons", "search", "more", "help"} <= set(line.split()), line
-
-    run(journey)
+    async with tutor(tmp_path, size=(80, 24)) as pilot:
+        await settle(pilot)
+        line = on_screen(pilot.app).splitlines()[-1]
+        assert {"check", "lessons", "search", "more", "help"} <= set(line.split()), line

@@ -10,7 +10,7 @@ from textual import events
 from textual.pilot import Pilot
 
 from tests.support.terminal import terminal
-from tests.support.tutor import on_screen, press, run, settle, tutor
+from tests.support.tutor import on_screen, press, settle, tutor
 from tpustarter.tui.app import settings
 from tpustarter.tui.home.screen import HomeScreen
 from tpustarter.tui.kit.key_line import KeyBar
@@ -32,76 +32,56 @@ async def click(pilot: Pilot[None], text: str, area: type[Any]) -> str:
     return on_screen(pilot.app)  # type: ignore[arg-type]
 
 
-def test_click_on_key_line_presses_key(tmp_path: Path) -> None:
+async def test_click_on_key_line_presses_key(tmp_path: Path) -> None:
     """A click on a key or on its label in the key line presses that key."""
-
-    async def journey() -> None:
-        async with tutor(tmp_path, size=(120, 40)) as pilot:
-            await click(pilot, "l lessons", KeyBar)
-            assert isinstance(pilot.app.screen, LessonListScreen)
-            await click(pilot, "back", KeyBar)
-            assert isinstance(pilot.app.screen, HomeScreen)
-            assert "Esc close" in await click(pilot, "help", KeyBar)
-
-    run(journey)
+    async with tutor(tmp_path, size=(120, 40)) as pilot:
+        await click(pilot, "l lessons", KeyBar)
+        assert isinstance(pilot.app.screen, LessonListScreen)
+        await click(pilot, "back", KeyBar)
+        assert isinstance(pilot.app.screen, HomeScreen)
+        assert "Esc close" in await click(pilot, "help", KeyBar)
 
 
-def test_click_beside_keys_presses_none(tmp_path: Path) -> None:
+async def test_click_beside_keys_presses_none(tmp_path: Path) -> None:
     """A click on the status at the right of the keys does nothing."""
-
-    async def journey() -> None:
-        async with tutor(tmp_path, size=(120, 40)) as pilot:
-            seen = on_screen(pilot.app)
-            await pilot.click(offset=(118, 39))
-            await settle(pilot)
-            assert seen == on_screen(pilot.app)
-
-    run(journey)
+    async with tutor(tmp_path, size=(120, 40)) as pilot:
+        seen = on_screen(pilot.app)
+        await pilot.click(offset=(118, 39))
+        await settle(pilot)
+        assert seen == on_screen(pilot.app)
 
 
-def test_click_on_row_opens_its_item(tmp_path: Path) -> None:
+async def test_click_on_row_opens_its_item(tmp_path: Path) -> None:
     """A click on a row opens its lesson."""
-
-    async def journey() -> None:
-        async with tutor(tmp_path, size=(120, 40)) as pilot:
-            await press(pilot, "l")
-            await click(pilot, "Hello", RowList)
-            assert isinstance(pilot.app.screen, LessonRunScreen)
-
-    run(journey)
+    async with tutor(tmp_path, size=(120, 40)) as pilot:
+        await press(pilot, "l")
+        await click(pilot, "Hello", RowList)
+        assert isinstance(pilot.app.screen, LessonRunScreen)
 
 
-def test_click_beside_window_closes_window(tmp_path: Path) -> None:
+async def test_click_beside_window_closes_window(tmp_path: Path) -> None:
     """A click beside a window closes it; a click on it does not."""
-
-    async def journey() -> None:
-        async with tutor(tmp_path, size=(120, 40)) as pilot:
-            await press(pilot, "question_mark")
-            await pilot.click("#sheet")
-            assert "Esc close" in on_screen(pilot.app)
-            await pilot.click(offset=(1, 5))
-            await settle(pilot)
-            assert isinstance(pilot.app.screen, HomeScreen)
-
-    run(journey)
+    async with tutor(tmp_path, size=(120, 40)) as pilot:
+        await press(pilot, "question_mark")
+        await pilot.click("#sheet")
+        assert "Esc close" in on_screen(pilot.app)
+        await pilot.click(offset=(1, 5))
+        await settle(pilot)
+        assert isinstance(pilot.app.screen, HomeScreen)
 
 
-def test_selected_text_is_sent_to_clipboard(
+async def test_selected_text_is_sent_to_clipboard(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Selected text is copied; a click without a selection copies nothing."""
-
-    async def journey() -> None:
-        async with tutor(tmp_path, size=(120, 40)) as pilot:
-            await pilot.click(offset=(3, 3))
-            assert "" == pilot.app.clipboard
-            monkeypatch.setattr(pilot.app.screen, "get_selected_text", lambda: "jax.devices()")
-            pilot.app.screen.post_message(events.TextSelected())
-            await settle(pilot)
-            assert "jax.devices()" == pilot.app.clipboard
-            assert "hold Shift" in on_screen(pilot.app)
-
-    run(journey)
+    async with tutor(tmp_path, size=(120, 40)) as pilot:
+        await pilot.click(offset=(3, 3))
+        assert "" == pilot.app.clipboard
+        monkeypatch.setattr(pilot.app.screen, "get_selected_text", lambda: "jax.devices()")
+        pilot.app.screen.post_message(events.TextSelected())
+        await settle(pilot)
+        assert "jax.devices()" == pilot.app.clipboard
+        assert "hold Shift" in on_screen(pilot.app)
 
 
 @pytest.mark.parametrize(
@@ -128,17 +108,13 @@ def test_mouse_sequences_are_decoded(data: bytes, expected: list[str]) -> None:
         assert ["q"] == [message.key for message in keyboard.feed(b"q")]  # type: ignore[attr-defined]
 
 
-def test_terminal_keeps_mouse_when_chosen(tmp_path: Path) -> None:
+async def test_terminal_keeps_mouse_when_chosen(tmp_path: Path) -> None:
     """The mouse can be left to the terminal, now and at the next start."""
-
-    async def journey() -> None:
-        async with tutor(tmp_path, size=(80, 50)) as pilot:
-            seen = await press(pilot, "comma")
-            assert "* on" in seen
-            seen = await press(pilot, "end", "enter")
-            assert "* off: your terminal selects text with it" in seen
-
-    run(journey)
+    async with tutor(tmp_path, size=(80, 50)) as pilot:
+        seen = await press(pilot, "comma")
+        assert "* on" in seen
+        seen = await press(pilot, "end", "enter")
+        assert "* off: your terminal selects text with it" in seen
     assert not settings.read_settings().mouse
 
 

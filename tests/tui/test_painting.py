@@ -20,7 +20,7 @@ from textual.widget import Widget
 from textual.widgets import Static, TextArea
 
 from tests.support.processes import HANG_S
-from tests.support.tutor import on_screen, press, run, settle, tutor, until
+from tests.support.tutor import on_screen, press, settle, tutor, until
 from tpustarter.tui.kit.page import Page
 from tpustarter.tui.lesson import opened_lesson
 from tpustarter.tui.terminal.compositor import WholeCompositor
@@ -179,21 +179,17 @@ def test_textual_compositor_misses_hidden_moved_and_grown_widgets() -> None:
     assert asyncio.run(grown(Compositor()))[1] == 0
 
 
-def test_only_changed_regions_are_painted() -> None:
+async def test_only_changed_regions_are_painted() -> None:
     """Only changed regions are painted, unless something would be missed."""
-
-    async def journey() -> None:
-        app = Painted(WholeCompositor())
-        async with app.run_test() as pilot:
-            app.query_one("#curtain").display = False
-            app.query_one("#area").scroll_to(y=10, animate=False, immediate=True)
-            await settle(pilot)
-            assert app.query_one("#row-90").region
-            app.terminal.reset()
-            await app.act_and_ask(pilot, lambda: app.query_one("#row-15").refresh(layout=True))
-            assert ["row 15"] == [row for row in app.rows if row]
-
-    asyncio.run(journey())
+    app = Painted(WholeCompositor())
+    async with app.run_test() as pilot:
+        app.query_one("#curtain").display = False
+        app.query_one("#area").scroll_to(y=10, animate=False, immediate=True)
+        await settle(pilot)
+        assert app.query_one("#row-90").region
+        app.terminal.reset()
+        await app.act_and_ask(pilot, lambda: app.query_one("#row-15").refresh(layout=True))
+        assert ["row 15"] == [row for row in app.rows if row]
 
 
 def test_every_page_uses_whole_compositor() -> None:
@@ -201,7 +197,9 @@ def test_every_page_uses_whole_compositor() -> None:
     assert isinstance(Page("a page")._compositor, WholeCompositor)
 
 
-def test_first_layout_has_size_classes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_first_layout_has_size_classes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The first layout has the size classes, so pages are not painted twice."""
     seen: dict[str, list[bool]] = {}
     reflow = WholeCompositor.reflow
@@ -213,17 +211,16 @@ def test_first_layout_has_size_classes(tmp_path: Path, monkeypatch: pytest.Monke
 
     monkeypatch.setattr(WholeCompositor, "reflow", recorded)
 
-    async def journey() -> None:
-        async with tutor(tmp_path) as pilot:
-            await press(pilot, "l")
-
-    run(journey)
+    async with tutor(tmp_path) as pilot:
+        await press(pilot, "l")
     assert {"HomeScreen": True, "LessonListScreen": True} == {
         name: all(with_classes) for name, with_classes in seen.items()
     }
 
 
-def test_slow_lesson_shows_opening_message(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_slow_lesson_shows_opening_message(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A slow lesson shows a message, which disappears when the lesson is there."""
     is_read = threading.Event()
     read = opened_lesson.read_lesson
@@ -234,12 +231,9 @@ def test_slow_lesson_shows_opening_message(tmp_path: Path, monkeypatch: pytest.M
 
     monkeypatch.setattr(opened_lesson, "read_lesson", read_late)
 
-    async def journey() -> None:
-        async with tutor(tmp_path) as pilot:
-            await pilot.press("enter")
-            await until(pilot, lambda: "Opening the lesson ..." in on_screen(pilot.app))
-            is_read.set()
-            await until(pilot, lambda: "A first lesson" in on_screen(pilot.app))
-            assert "Opening the lesson" not in on_screen(pilot.app)
-
-    run(journey)
+    async with tutor(tmp_path) as pilot:
+        await pilot.press("enter")
+        await until(pilot, lambda: "Opening the lesson ..." in on_screen(pilot.app))
+        is_read.set()
+        await until(pilot, lambda: "A first lesson" in on_screen(pilot.app))
+        assert "Opening the lesson" not in on_screen(pilot.app)

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from rich.color import ColorSystem
 
-from tests.support.tutor import press, run, tutor
+from tests.support.tutor import press, tutor
 from tpustarter.learning.drawings.curves import LinePlot
 from tpustarter.rehearsal.text import memory_bar
 from tpustarter.text import bars
@@ -128,19 +128,15 @@ first, second = [1.0, 2.0, 3.0], [3.0, 2.0, 1.0]
 
 
 @pytest.mark.parametrize("plain", [False, True])
-def test_block_plots_signs_only_in_plain_mode(tmp_path: Path, *, plain: bool) -> None:
+async def test_block_plots_signs_only_in_plain_mode(tmp_path: Path, *, plain: bool) -> None:
     """The plot of a block draws its curves with signs only in plain mode."""
-
-    async def journey() -> None:
-        async with tutor(tmp_path, lessons={"two": PLOTTED}, size=(80, 40)) as pilot:
-            pilot.app.console._color_system = ColorSystem.TRUECOLOR
-            pilot.app.choose(replace(pilot.app.choices, plain=plain))  # type: ignore[attr-defined]
-            await press(pilot, "enter")
-            seen = await press(pilot, "r")
-            assert (" x second" in seen) == plain
-            assert "second" in seen
-
-    run(journey)
+    async with tutor(tmp_path, lessons={"two": PLOTTED}, size=(80, 40)) as pilot:
+        pilot.app.console._color_system = ColorSystem.TRUECOLOR
+        pilot.app.choose(replace(pilot.app.choices, plain=plain))  # type: ignore[attr-defined]
+        await press(pilot, "enter")
+        seen = await press(pilot, "r")
+        assert (" x second" in seen) == plain
+        assert "second" in seen
 
 
 def test_first_and_last_step_are_labelled() -> None:

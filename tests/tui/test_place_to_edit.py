@@ -8,7 +8,7 @@ import pytest
 from textual.document._document import Document
 
 from tests.support.made_lessons import fence
-from tests.support.tutor import press, run, tutor
+from tests.support.tutor import press, tutor
 from tpustarter.core import content
 from tpustarter.learning.content import blocks, exercises
 from tpustarter.learning.run.lines_at_fault import find_differing_rows
@@ -100,25 +100,22 @@ def test_every_task_opens_with_statement_selected() -> None:
     assert ['"""  # add lines here'] == unmarked
 
 
-def test_enter_and_tab_keep_selected_statement(tmp_path: Path) -> None:
+async def test_enter_and_tab_keep_selected_statement(tmp_path: Path) -> None:
     """Enter and Tab do not delete the selected statement; typing replaces it."""
     lesson = (
         "# T\n\n```python try id=one\nx = 1  # change this line\nprint(x)\n```\n\n"
         "```python answer of=one\nx = 2\nprint(x)\n```\n"
     )
 
-    async def journey() -> None:
-        async with tutor(tmp_path, lessons={"t": lesson}) as pilot:
-            seen = await press(pilot, "enter", "e", "enter")
-            assert "Change this line first." in seen
-            await press(pilot, "tab", *"y = 3")
-            code = "y = 3  # change this line\nprint(x)"
-            assert code == pilot.app.screen.query_one(CodeEditor).text
-
-    run(journey)
+    async with tutor(tmp_path, lessons={"t": lesson}) as pilot:
+        seen = await press(pilot, "enter", "e", "enter")
+        assert "Change this line first." in seen
+        await press(pilot, "tab", *"y = 3")
+        code = "y = 3  # change this line\nprint(x)"
+        assert code == pilot.app.screen.query_one(CodeEditor).text
 
 
-def test_page_keys_scroll_and_keep_selected_statement(tmp_path: Path) -> None:
+async def test_page_keys_scroll_and_keep_selected_statement(tmp_path: Path) -> None:
     """Page keys keep the selection before the first edit; after it they move the cursor."""
     below = "More to read.\n\n" * 60
     lesson = (
@@ -126,54 +123,45 @@ def test_page_keys_scroll_and_keep_selected_statement(tmp_path: Path) -> None:
         f"```python answer of=one\nx = 2\nprint(x)\n```\n\n{below}"
     )
 
-    async def journey() -> None:
-        async with tutor(tmp_path, lessons={"t": lesson}) as pilot:
-            await press(pilot, "enter", "e")
-            editor = pilot.app.screen.query_one(CodeEditor)
-            top = editor.region.y
-            await press(pilot, "pagedown")
-            assert ("x = 1", True) == (editor.selected_text, editor.region.y < top)
-            await press(pilot, "pageup")
-            assert ("x = 1", top) == (editor.selected_text, editor.region.y)
-            await press(pilot, *"y = 3", "pagedown")
-            assert "y = 3  # change this line\nprint(x)" == editor.text
-            assert 1 == editor.cursor_location[0]
-
-    run(journey)
+    async with tutor(tmp_path, lessons={"t": lesson}) as pilot:
+        await press(pilot, "enter", "e")
+        editor = pilot.app.screen.query_one(CodeEditor)
+        top = editor.region.y
+        await press(pilot, "pagedown")
+        assert ("x = 1", True) == (editor.selected_text, editor.region.y < top)
+        await press(pilot, "pageup")
+        assert ("x = 1", top) == (editor.selected_text, editor.region.y)
+        await press(pilot, *"y = 3", "pagedown")
+        assert "y = 3  # change this line\nprint(x)" == editor.text
+        assert 1 == editor.cursor_location[0]
 
 
-def test_missing_line_begins_with_enter(tmp_path: Path) -> None:
+async def test_missing_line_begins_with_enter(tmp_path: Path) -> None:
     """For an answer that adds a line the cursor is at the end of the line above."""
     lesson = (
         "# T\n\n```python try id=one\nx = 1\nprint(x)\n```\n\n"
         "```python answer of=one\nx = 1\nx = 2\nprint(x)\n```\n"
     )
 
-    async def journey() -> None:
-        async with tutor(tmp_path, lessons={"t": lesson}) as pilot:
-            await press(pilot, "enter", "e", "enter", *"x = 2")
+    async with tutor(tmp_path, lessons={"t": lesson}) as pilot:
+        await press(pilot, "enter", "e", "enter", *"x = 2")
 
-            assert "x = 1\nx = 2\nprint(x)" == pilot.app.screen.query_one(CodeEditor).text
-
-    run(journey)
+        assert "x = 1\nx = 2\nprint(x)" == pilot.app.screen.query_one(CodeEditor).text
 
 
-def test_keys_treat_wrapped_code_as_single_line(tmp_path: Path) -> None:
+async def test_keys_treat_wrapped_code_as_single_line(tmp_path: Path) -> None:
     """Home, End and deletions act on lines of the file, not on wrapped rows."""
     long = "total = " + " + ".join(map(str, range(30)))
     lesson = "# T\n\n" + fence(f"if True:\n    {long}")
 
-    async def journey() -> None:
-        async with tutor(tmp_path, lessons={"t": lesson}) as pilot:
-            await press(pilot, "enter", "e", "ctrl+end", "up", "end")
-            editor = pilot.app.screen.query_one(CodeEditor)
-            await press(pilot, "home")
-            assert editor.cursor_location == (1, 4)
-            await press(pilot, "home")
-            assert editor.cursor_location == (1, 0)
-            await press(pilot, "end")
-            assert editor.cursor_location == (1, 4 + len(long))
-            await press(pilot, "home", "ctrl+k")
-            assert editor.text.splitlines() == ["if True:", "    "]
-
-    run(journey)
+    async with tutor(tmp_path, lessons={"t": lesson}) as pilot:
+        await press(pilot, "enter", "e", "ctrl+end", "up", "end")
+        editor = pilot.app.screen.query_one(CodeEditor)
+        await press(pilot, "home")
+        assert editor.cursor_location == (1, 4)
+        await press(pilot, "home")
+        assert editor.cursor_location == (1, 0)
+        await press(pilot, "end")
+        assert editor.cursor_location == (1, 4 + len(long))
+        await press(pilot, "home", "ctrl+k")
+        assert editor.text.splitlines() == ["if True:", "    "]

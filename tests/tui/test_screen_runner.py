@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
 
 from textual.app import App
 from textual.pilot import Pilot
 from textual.screen import Screen
 
-from tests.support.tutor import run, until
+from tests.support.tutor import until
 from tpustarter.tui.app.messages import EventsArrived
 from tpustarter.tui.kit.screen_runner import ScreenRunner
 
@@ -34,23 +35,19 @@ class Follower(Screen[None]):
         self.ends += not self.runner.is_busy
 
 
-def followed(journey: Callable[[Pilot[None], Follower], object]) -> None:
-    """Run a test on a screen that follows a run."""
-
-    async def whole() -> None:
-        app: App[None] = App()
-        async with app.run_test() as pilot:
-            screen = Follower()
-            await app.push_screen(screen)
-            await journey(pilot, screen)  # type: ignore[misc]
-
-    run(whole)
+@asynccontextmanager
+async def followed() -> AsyncIterator[tuple[Pilot[None], Follower]]:
+    """Start an app with a screen that follows a run."""
+    app: App[None] = App()
+    async with app.run_test() as pilot:
+        screen = Follower()
+        await app.push_screen(screen)
+        yield pilot, screen
 
 
-def test_events_arrive_in_order_and_end_once() -> None:
+async def test_events_arrive_in_order_and_end_once() -> None:
     """Events arrive in order with one end, and a later run starts anew."""
-
-    async def journey(pilot: Pilot[None], screen: Follower) -> None:
+    async with followed() as (pilot, screen):
         for count in (1, 2):
             screen.runner.begin(lambda: iter(range(9)))
             assert screen.runner.is_busy
@@ -61,14 +58,13 @@ def test_events_arrive_in_order_and_end_once() -> None:
             assert not screen.runner.can_stop
         assert screen.ticks >= 2
 
-    followed(journey)
 
-
-def test_stop_before_anything_runs_is_kept() -> None:
+async def test_stop_before_anything_runs_is_kept() -> None:
     """A process that starts after the stop is stopped at once."""
     may_go_on, stopped = threading.Event(), threading.Event()
 
-    async def journey(pilot: Pilot[None], screen: Follower) -> None:
+    async with followed() as (pilot, screen):
+
         def play() -> Iterator[int]:
             may_go_on.wait()
             screen.runner.on_stop(stopped.set)
@@ -83,13 +79,11 @@ def test_stop_before_anything_runs_is_kept() -> None:
         assert stopped.is_set()
         assert [1] == screen.events
 
-    followed(journey)
 
-
-def test_broken_run_ends_as_well() -> None:
+async def test_broken_run_ends_as_well() -> None:
     """A run that raises ends, and its events are kept."""
+    async with followed() as (pilot, screen):
 
-    async def journey(pilot: Pilot[None], screen: Follower) -> None:
         def play() -> Iterator[int]:
             yield 1
             raise ZeroDivisionError
@@ -98,14 +92,13 @@ def test_broken_run_ends_as_well() -> None:
         await until(pilot, lambda: not screen.runner.is_busy)
         assert [1] == screen.events
 
-    followed(journey)
 
-
-def test_events_of_an_earlier_run_are_dropped() -> None:
+async def test_events_of_an_earlier_run_are_dropped() -> None:
     """Events that a worker sends after the next run has begun are dropped."""
     has_begun, may_end, has_ended = (threading.Event() for _ in range(3))
 
-    async def journey(pilot: Pilot[None], screen: Follower) -> None:
+    async with followed() as (pilot, screen):
+
         def late() -> Iterator[int]:
             has_begun.set()
             may_end.wait()
@@ -119,5 +112,3 @@ def test_events_of_an_earlier_run_are_dropped() -> None:
         await until(pilot, lambda: not screen.runner.is_busy and has_ended.is_set())
         await pilot.pause()
         assert [2] == screen.events
-
-    followed(journey)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from textual.content import Content
 
-from tests.support.tutor import on_screen, press, run, tutor
+from tests.support.tutor import on_screen, press, tutor
 from tpustarter.tui.kit.tables import GAP, TableRows, column_widths
 
 ENDS = [
@@ -56,16 +56,12 @@ LINKED = """# Linked
 """
 
 
-def test_lesson_shows_its_table(tmp_path: Path) -> None:
+async def test_lesson_shows_its_table(tmp_path: Path) -> None:
     """A lesson shows its table, and a click on a link in it does nothing."""
-
-    async def journey() -> None:
-        async with tutor(tmp_path, lessons={"linked": LINKED}, size=(80, 24)) as pilot:
-            seen = await press(pilot, "enter")
-            row = next(n for n, line in enumerate(seen.split("\n")) if "a word and" in line)
-            line = seen.split("\n")[row]
-            assert "a word and code here  somewhere" in line
-            await pilot.click(offset=(line.index("word") + 1, row))
-            assert "a word and code here  somewhere" in on_screen(pilot.app)  # type: ignore[arg-type]
-
-    run(journey)
+    async with tutor(tmp_path, lessons={"linked": LINKED}, size=(80, 24)) as pilot:
+        seen = await press(pilot, "enter")
+        row = next(n for n, line in enumerate(seen.split("\n")) if "a word and" in line)
+        line = seen.split("\n")[row]
+        assert "a word and code here  somewhere" in line
+        await pilot.click(offset=(line.index("word") + 1, row))
+        assert "a word and code here  somewhere" in on_screen(pilot.app)  # type: ignore[arg-type]

@@ -26,9 +26,7 @@ def test_code_in_sentence_stays_on_line_if_fitting() -> None:
     ] == [line.plain for line in wrap_text(style_sentence(ANSWER), 27)]
 
 
-def test_wide_command_breaks_between_words(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_wide_command_breaks_between_words(monkeypatch: pytest.MonkeyPatch) -> None:
     """The words that start this program stay on one line if they fit."""
     for module in (text_layout, terminal):
         monkeypatch.setattr(module, "tpustarter_command", lambda: "python3 -m uv run tpustarter")

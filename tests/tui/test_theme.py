@@ -17,7 +17,7 @@ from textual.css.model import RuleSet
 from textual.css.parse import parse
 from textual.theme import Theme
 
-from tests.support.tutor import PARSE_RULES, on_screen, press, run, settle, tutor
+from tests.support.tutor import PARSE_RULES, on_screen, press, settle, tutor
 from tpustarter import tui
 from tpustarter.tui.app import settings, theme
 from tpustarter.tui.app.app import TpustarterApp
@@ -193,46 +193,41 @@ def test_invalid_colour_is_ignored(answer: str) -> None:
     assert [] == [*Keyboard().feed(f"\x1b]11;{answer}\x1b\\".encode())]
 
 
-def test_chosen_theme_applies_at_once_and_is_remembered(tmp_path: Path) -> None:
+async def test_chosen_theme_applies_at_once_and_is_remembered(tmp_path: Path) -> None:
     """A chosen theme outranks the background colour that the terminal reports."""
-
-    async def journey() -> None:
-        async with tutor(tmp_path, size=(80, 40)) as pilot:
-            seen = await press(pilot, "comma")
-            assert "  * automatic: dark or light" in seen
-            light = next(n for n, line in enumerate(seen.splitlines()) if line.strip() == "light")
-            automatic = seen.splitlines().index(
-                next(line for line in seen.splitlines() if "dark or light" in line)
-            )
-            below = 2  # those of the mouse
-            await press(pilot, "end", *["up"] * (automatic + 4 - light + below), "enter")
-            assert LIGHT.name == pilot.app.theme
-            assert "  * light" in on_screen(pilot.app)
-            pilot.app.post_message(BackgroundColour(is_light=False))
-            await settle(pilot)
-            assert LIGHT.name == pilot.app.theme
-
-    run(journey)
+    async with tutor(tmp_path, size=(80, 40)) as pilot:
+        seen = await press(pilot, "comma")
+        assert "  * automatic: dark or light" in seen
+        light = next(n for n, line in enumerate(seen.splitlines()) if line.strip() == "light")
+        automatic = seen.splitlines().index(
+            next(line for line in seen.splitlines() if "dark or light" in line)
+        )
+        below = 2  # those of the mouse
+        await press(pilot, "end", *["up"] * (automatic + 4 - light + below), "enter")
+        assert LIGHT.name == pilot.app.theme
+        assert "  * light" in on_screen(pilot.app)
+        pilot.app.post_message(BackgroundColour(is_light=False))
+        await settle(pilot)
+        assert LIGHT.name == pilot.app.theme
     assert "light" == settings.read_settings().theme
 
 
-def test_app_follows_terminal_by_default(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_app_follows_terminal_by_default(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Without a choice, the theme follows the terminal's background if it has enough colours."""
     monkeypatch.setenv("TERM", "xterm-256color")
     monkeypatch.delenv("NO_COLOR", raising=False)
 
-    async def journey() -> None:
-        async with tutor(tmp_path) as pilot:
-            before = pilot.app.theme
-            pilot.app.post_message(BackgroundColour(is_light=True))
-            await settle(pilot)
-            assert [DARK.name, LIGHT.name] == [before, pilot.app.theme]
-
-    run(journey)
+    async with tutor(tmp_path) as pilot:
+        before = pilot.app.theme
+        pilot.app.post_message(BackgroundColour(is_light=True))
+        await settle(pilot)
+        assert [DARK.name, LIGHT.name] == [before, pilot.app.theme]
 
 
 @pytest.mark.parametrize("chosen", [TERMINAL, DARK, LIGHT], ids=lambda one: one.name)
-def test_editor_cursor_is_visible(chosen: Theme, tmp_path: Path) -> None:
+async def test_editor_cursor_is_visible(chosen: Theme, tmp_path: Path) -> None:
     """The cell of the cursor is painted unlike the rest of its line in every theme."""
 
     def ground(style: Style) -> tuple[bool, str]:
@@ -240,26 +235,23 @@ def test_editor_cursor_is_visible(chosen: Theme, tmp_path: Path) -> None:
         colour = style.color if style.reverse else style.bgcolor
         return bool(style.reverse), colour.name if colour else ""
 
-    async def journey() -> None:
-        async with tutor(tmp_path) as pilot:
-            pilot.app.theme = chosen.name
-            await settle(pilot)
-            await press(pilot, "enter", "e")
-            editor = pilot.app.screen.query_one(CodeEditor)
-            assert editor.cursor_location[1] == 0
-            cells = [part for part in editor.render_line(editor.cursor_location[0]) if part.text]
-            assert cells[0].cell_length == 1
-            cursor, rest = (ground(part.style or Style()) for part in (cells[0], cells[-1]))
-            if chosen is TERMINAL:
-                assert (True, False) == (cursor[0], rest[0])
-            else:
-                assert cursor[1] == chosen.variables["input-cursor-background"]
-                assert cursor[1] != rest[1]
-
-    run(journey)
+    async with tutor(tmp_path) as pilot:
+        pilot.app.theme = chosen.name
+        await settle(pilot)
+        await press(pilot, "enter", "e")
+        editor = pilot.app.screen.query_one(CodeEditor)
+        assert editor.cursor_location[1] == 0
+        cells = [part for part in editor.render_line(editor.cursor_location[0]) if part.text]
+        assert cells[0].cell_length == 1
+        cursor, rest = (ground(part.style or Style()) for part in (cells[0], cells[-1]))
+        if chosen is TERMINAL:
+            assert (True, False) == (cursor[0], rest[0])
+        else:
+            assert cursor[1] == chosen.variables["input-cursor-background"]
+            assert cursor[1] != rest[1]
 
 
-def test_first_screen_reads_its_style_sheets_once(
+async def test_first_screen_reads_its_style_sheets_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The first screen parses each of its style sheets once, and no others."""
@@ -275,33 +267,26 @@ def test_first_screen_reads_its_style_sheets_once(
     def times_read() -> dict[str, int]:
         return {path.stem: parsed.count(path.read_text()) for path in SHEETS}
 
-    async def journey() -> None:
-        async with tutor(tmp_path) as pilot:
-            assert "This machine" in await press(pilot)
-            assert {"app", "home", "kit"} == {name for name, times in times_read().items() if times}
-            await press(pilot, "l")
-
-    run(journey)
+    async with tutor(tmp_path) as pilot:
+        assert "This machine" in await press(pilot)
+        assert {"app", "home", "kit"} == {name for name, times in times_read().items() if times}
+        await press(pilot, "l")
     assert {path.stem: 1 for path in SHEETS} == times_read()
 
 
 @pytest.mark.parametrize("size", [(80, 24), (120, 40)])
-def test_first_screen_needs_no_other_sheet(tmp_path: Path, size: tuple[int, int]) -> None:
+async def test_first_screen_needs_no_other_sheet(tmp_path: Path, size: tuple[int, int]) -> None:
     """Reading the other style sheets changes nothing on the first screen."""
-
-    async def journey() -> None:
-        async with tutor(tmp_path, size=size) as pilot:
-            await press(pilot)
-            app = pilot.app
-            assert isinstance(app, TpustarterApp)
-            nodes = [app, *app.screen.walk_children(with_self=True)]
-            before = [node.styles.base.get_rules() for node in nodes]
-            app.stylesheet.read_all(app.OTHER_SHEETS)
-            app.stylesheet.parse()
-            app.stylesheet.update(app)
-            assert before == [node.styles.base.get_rules() for node in nodes]
-
-    run(journey)
+    async with tutor(tmp_path, size=size) as pilot:
+        await press(pilot)
+        app = pilot.app
+        assert isinstance(app, TpustarterApp)
+        nodes = [app, *app.screen.walk_children(with_self=True)]
+        before = [node.styles.base.get_rules() for node in nodes]
+        app.stylesheet.read_all(app.OTHER_SHEETS)
+        app.stylesheet.parse()
+        app.stylesheet.update(app)
+        assert before == [node.styles.base.get_rules() for node in nodes]
 
 
 def test_the_app_reads_every_style_sheet() -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from textual.widgets.text_area import Selection
 
-from tests.support.tutor import press, run, settle, tutor
+from tests.support.tutor import press, settle, tutor
 from tpustarter.tui.kit.editor import CodeEditor
 
 TEXT = "one two\nthree four"
@@ -38,19 +38,15 @@ KEYS = {
 """Keys that the help names, pressed after `three`, and the text that they leave."""
 
 
-def test_help_while_typing_lists_editor_keys_first(tmp_path: Path) -> None:
+async def test_help_while_typing_lists_editor_keys_first(tmp_path: Path) -> None:
     """While typing, the help lists the editor's keys first and leaves out the page's."""
-
-    async def journey() -> None:
-        async with tutor(tmp_path, size=(80, 50)) as pilot:
-            await press(pilot, "enter", "e")
-            seen = await press(pilot, "f1")
-            assert seen.index("Ctrl+R") < seen.index("Ctrl+Z") < seen.index("Running leaves")
-            assert "run all to here" not in seen
-            assert isinstance((await press(pilot, "escape")) and pilot.app.focused, CodeEditor)
-            assert "run all to here" in await press(pilot, "escape", "question_mark")
-
-    run(journey)
+    async with tutor(tmp_path, size=(80, 50)) as pilot:
+        await press(pilot, "enter", "e")
+        seen = await press(pilot, "f1")
+        assert seen.index("Ctrl+R") < seen.index("Ctrl+Z") < seen.index("Running leaves")
+        assert "run all to here" not in seen
+        assert isinstance((await press(pilot, "escape")) and pilot.app.focused, CodeEditor)
+        assert "run all to here" in await press(pilot, "escape", "question_mark")
 
 
 def test_every_key_in_help_is_tried() -> None:
@@ -64,19 +60,15 @@ def test_every_key_in_help_is_tried() -> None:
     assert set(KEYS) - {"F7"} == set(re.findall(r"`([^`]+)`", "".join(rows)))
 
 
-def test_every_editor_key_does_as_documented(tmp_path: Path) -> None:
+async def test_every_editor_key_does_as_documented(tmp_path: Path) -> None:
     """Each key of the editor changes a sample text as documented."""
-
-    async def journey() -> None:
-        async with tutor(tmp_path) as pilot:
-            await press(pilot, "enter", "e")
-            editor = pilot.app.screen.query_one(CodeEditor)
-            for name, (keys, left) in KEYS.items():
-                editor.text = TEXT
-                editor.selection = Selection.cursor((1, 5))
-                for key in keys:
-                    await pilot.press(key)
-                await settle(pilot)
-                assert left == editor.text, name
-
-    run(journey)
+    async with tutor(tmp_path) as pilot:
+        await press(pilot, "enter", "e")
+        editor = pilot.app.screen.query_one(CodeEditor)
+        for name, (keys, left) in KEYS.items():
+            editor.text = TEXT
+            editor.selection = Selection.cursor((1, 5))
+            for key in keys:
+                await pilot.press(key)
+            await settle(pilot)
+            assert left == editor.text, name

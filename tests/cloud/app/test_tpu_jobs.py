@@ -14,7 +14,7 @@ from textual.widgets import Input
 from tests.support.cloud_app import add, app_of, made
 from tests.support.fake_cloud import FakeCloud
 from tests.support.fake_workers import cut, end_calls, ending_jobs, lay_workers, mend
-from tests.support.tutor import on_screen, press, run, until
+from tests.support.tutor import on_screen, press, until
 from tpustarter.cloud.jobs import job_records
 from tpustarter.cloud.jobs.job_records import JobRecord
 from tpustarter.tui.explain.screen import ExplanationScreen
@@ -92,162 +92,153 @@ async def start(pilot: Pilot[None], command: str, *, give_back: bool = False) ->
     await until(pilot, lambda: any(isinstance(one, JobScreen) for one in pilot.app.screen_stack))
 
 
-def test_job_goes_on_without_its_screen(cloud: FakeCloud, workers: Path, tmp_path: Path) -> None:
+async def test_job_goes_on_without_its_screen(
+    cloud: FakeCloud, workers: Path, tmp_path: Path
+) -> None:
     """A job continues without its screen; opening it again fetches results and keeps logs."""
     add(cloud, workers=2)
 
-    async def journey() -> None:
-        async with app_of(cloud, tmp_path, size=ROOMY) as pilot:
-            await start(pilot, WAIT, give_back=True)
-            await until(pilot, lambda: counts(pilot) == [1, 1])
-            await pilot.press("escape")
-            await until(pilot, lambda: "RUNNING" in on_screen(pilot.app))
-            assert isinstance(pilot.app.screen, JobListScreen)
-            let_go(workers)
-            await until(pilot, lambda: len([*workers.glob("w*/*/*/code/out/x")]) == 2)
-            assert cloud.nodes
+    async with app_of(cloud, tmp_path, size=ROOMY) as pilot:
+        await start(pilot, WAIT, give_back=True)
+        await until(pilot, lambda: counts(pilot) == [1, 1])
+        await pilot.press("escape")
+        await until(pilot, lambda: "RUNNING" in on_screen(pilot.app))
+        assert isinstance(pilot.app.screen, JobListScreen)
+        let_go(workers)
+        await until(pilot, lambda: len([*workers.glob("w*/*/*/code/out/x")]) == 2)
+        assert cloud.nodes
 
-            await press(pilot, "enter")
-            assert [2, 2] == counts(pilot)
-            assert {} == cloud.nodes
-            assert "g get results" not in on_screen(pilot.app)
-            await press(pilot, "escape")
-            assert "GIVEN BACK" in on_screen(pilot.app)
-            assert "n new job" not in on_screen(pilot.app)
-            await press(pilot, "enter")
-            assert [2, 2] == counts(pilot)
-
-    run(journey)
+        await press(pilot, "enter")
+        assert [2, 2] == counts(pilot)
+        assert {} == cloud.nodes
+        assert "g get results" not in on_screen(pilot.app)
+        await press(pilot, "escape")
+        assert "GIVEN BACK" in on_screen(pilot.app)
+        assert "n new job" not in on_screen(pilot.app)
+        await press(pilot, "enter")
+        assert [2, 2] == counts(pilot)
 
     record = last_job()
     assert ("given-back", 0) == (record.phase, record.code)
     assert 2 == len([*Path(record.fetch_to).glob("w*/out/x")])
 
 
-def test_failed_job_names_its_first_worker(cloud: FakeCloud, workers: Path, tmp_path: Path) -> None:
+async def test_failed_job_names_its_first_worker(
+    cloud: FakeCloud, workers: Path, tmp_path: Path
+) -> None:
     """A failed job names its first worker, whose log is one key away."""
     add(cloud, workers=2)
 
-    async def journey() -> None:
-        async with app_of(cloud, tmp_path, size=ROOMY) as pilot:
-            await start(pilot, FAIL)
-            for _ in range(2):
-                await until(pilot, lambda: "f why it failed" in on_screen(pilot.app))
-                failure = job_screen(pilot)._failure
-                assert failure
-                assert ("w1", last_job().logs[1]) == (failure.label, failure.log.file)
-                await press(pilot, "f")
-                assert isinstance(pilot.app.screen, ExplanationScreen)
-                await press(pilot, "escape", "escape")
-                assert "FAILED" in on_screen(pilot.app)
-                await press(pilot, "enter")
-
-    run(journey)
+    async with app_of(cloud, tmp_path, size=ROOMY) as pilot:
+        await start(pilot, FAIL)
+        for _ in range(2):
+            await until(pilot, lambda: "f why it failed" in on_screen(pilot.app))
+            failure = job_screen(pilot)._failure
+            assert failure
+            assert ("w1", last_job().logs[1]) == (failure.label, failure.log.file)
+            await press(pilot, "f")
+            assert isinstance(pilot.app.screen, ExplanationScreen)
+            await press(pilot, "escape", "escape")
+            assert "FAILED" in on_screen(pilot.app)
+            await press(pilot, "enter")
 
     assert ("ended", 3) == (last_job().phase, last_job().code)
     assert cloud.nodes
 
 
-def test_job_is_stopped_after_a_question(cloud: FakeCloud, workers: Path, tmp_path: Path) -> None:
+async def test_job_is_stopped_after_a_question(
+    cloud: FakeCloud, workers: Path, tmp_path: Path
+) -> None:
     """Nothing of it runs afterwards, its TPU stays, and its results can be fetched."""
     add(cloud, workers=2)
 
-    async def journey() -> None:
-        async with app_of(cloud, tmp_path, size=ROOMY) as pilot:
-            await start(pilot, f"mkdir out; echo x >out/y; {WAIT}")
-            await until(pilot, lambda: counts(pilot) == [1, 1])
-            for key in ("s", "n"):
-                await pilot.press(key)
-            assert not last_job().is_stopped
-            for key in ("s", "y"):
-                await pilot.press(key)
-            await until(pilot, lambda: not is_working(pilot))
-            await press(pilot, "g", "enter")
-            await press(pilot, "escape")
-            assert "STOPPED" in on_screen(pilot.app)
-
-    run(journey)
+    async with app_of(cloud, tmp_path, size=ROOMY) as pilot:
+        await start(pilot, f"mkdir out; echo x >out/y; {WAIT}")
+        await until(pilot, lambda: counts(pilot) == [1, 1])
+        for key in ("s", "n"):
+            await pilot.press(key)
+        assert not last_job().is_stopped
+        for key in ("s", "y"):
+            await pilot.press(key)
+        await until(pilot, lambda: not is_working(pilot))
+        await press(pilot, "g", "enter")
+        await press(pilot, "escape")
+        assert "STOPPED" in on_screen(pilot.app)
 
     assert last_job().is_stopped
     assert cloud.nodes
     assert 2 == len([*Path(last_job().id).glob("w*/out/y")])
 
 
-def test_lost_connection_costs_no_line(cloud: FakeCloud, workers: Path, tmp_path: Path) -> None:
+async def test_lost_connection_costs_no_line(
+    cloud: FakeCloud, workers: Path, tmp_path: Path
+) -> None:
     """A lost connection marks the worker, and its log continues without a gap."""
     add(cloud, workers=2)
 
-    async def journey() -> None:
-        async with app_of(cloud, tmp_path, size=ROOMY) as pilot:
-            await start(pilot, WAIT)
-            await until(pilot, lambda: counts(pilot) == [1, 1])
-            cut(workers, 1)
-            end_calls(workers, 1)
-            await until(pilot, lambda: bool(job_screen(pilot)._lost.get("w1")))
-            assert "lost, connecting again" in on_screen(pilot.app)
-            let_go(workers)
-            mend(workers, 1)
-            await until(pilot, lambda: not job_screen(pilot)._run.is_busy)
-            assert [2, 2] == counts(pilot)
-
-    run(journey)
+    async with app_of(cloud, tmp_path, size=ROOMY) as pilot:
+        await start(pilot, WAIT)
+        await until(pilot, lambda: counts(pilot) == [1, 1])
+        cut(workers, 1)
+        end_calls(workers, 1)
+        await until(pilot, lambda: bool(job_screen(pilot)._lost.get("w1")))
+        assert "lost, connecting again" in on_screen(pilot.app)
+        let_go(workers)
+        mend(workers, 1)
+        await until(pilot, lambda: not job_screen(pilot)._run.is_busy)
+        assert [2, 2] == counts(pilot)
 
     assert ("ended", 0) == (last_job().phase, last_job().code)
 
 
-def test_form_starts_a_job_anew(cloud: FakeCloud, workers: Path, tmp_path: Path) -> None:
+async def test_form_starts_a_job_anew(cloud: FakeCloud, workers: Path, tmp_path: Path) -> None:
     """A job that may start anew after a pre-emption is sent only once the name is typed."""
     made(cloud, "bert", "ACTIVE")
 
-    async def journey() -> None:
-        async with app_of(cloud, tmp_path, size=ROOMY) as pilot:
-            await press(pilot, "u", "b", "n", *WAIT)
-            await press(pilot, "tab", "tab", "tab", "tab", "tab", "space")
-            assert "--again=1" in on_screen(pilot.app)
-            await press(pilot, "enter")
-            assert isinstance(pilot.app.screen, ConfirmName)
-            assert [] == job_records.read_jobs()
-            await press(pilot, *"bert")
-            await pilot.press("enter")
-            await until(pilot, lambda: isinstance(pilot.app.screen, JobScreen))
-            await until(pilot, lambda: counts(pilot) == [1])
-            let_go(workers)
-            await until(pilot, lambda: last_job().phase == "ended")
-
-    run(journey)
+    async with app_of(cloud, tmp_path, size=ROOMY) as pilot:
+        await press(pilot, "u", "b", "n", *WAIT)
+        await press(pilot, "tab", "tab", "tab", "tab", "tab", "space")
+        assert "--again=1" in on_screen(pilot.app)
+        await press(pilot, "enter")
+        assert isinstance(pilot.app.screen, ConfirmName)
+        assert [] == job_records.read_jobs()
+        await press(pilot, *"bert")
+        await pilot.press("enter")
+        await until(pilot, lambda: isinstance(pilot.app.screen, JobScreen))
+        await until(pilot, lambda: counts(pilot) == [1])
+        let_go(workers)
+        await until(pilot, lambda: last_job().phase == "ended")
 
     assert (1, 0) == (last_job().again, last_job().code)
 
 
-def test_form_refuses_a_missing_folder(cloud: FakeCloud, workers: Path, tmp_path: Path) -> None:
+async def test_form_refuses_a_missing_folder(
+    cloud: FakeCloud, workers: Path, tmp_path: Path
+) -> None:
     """A missing folder or an empty command is refused before anything is sent."""
     add(cloud, workers=2)
 
-    async def journey() -> None:
-        async with app_of(cloud, tmp_path, size=ROOMY) as pilot:
-            await press(pilot, "u", "b", "n", "enter")
-            assert isinstance(pilot.app.screen, JobFormScreen)
-            await press(pilot, *"true", "tab", "end", *"/nowhere", "enter")
-            assert isinstance(pilot.app.screen, NoticeSheet)
-
-    run(journey)
+    async with app_of(cloud, tmp_path, size=ROOMY) as pilot:
+        await press(pilot, "u", "b", "n", "enter")
+        assert isinstance(pilot.app.screen, JobFormScreen)
+        await press(pilot, *"true", "tab", "end", *"/nowhere", "enter")
+        assert isinstance(pilot.app.screen, NoticeSheet)
 
     assert [] == job_records.read_jobs()
     assert [] == [*workers.glob("w*/*")]
 
 
-def test_failed_start_leads_back_to_form(cloud: FakeCloud, workers: Path, tmp_path: Path) -> None:
+async def test_failed_start_leads_back_to_form(
+    cloud: FakeCloud, workers: Path, tmp_path: Path
+) -> None:
     """A failed start leads back to the form with its fields."""
     add(cloud, workers=2)
 
-    async def journey() -> None:
-        async with app_of(cloud, tmp_path, size=ROOMY) as pilot:
-            cut(workers, 1)
-            await start(pilot, WAIT)
-            await until(pilot, lambda: isinstance(pilot.app.screen, NoticeSheet))
-            await press(pilot, "escape", "escape")
-            assert isinstance(pilot.app.screen, JobFormScreen)
-
-    run(journey)
+    async with app_of(cloud, tmp_path, size=ROOMY) as pilot:
+        cut(workers, 1)
+        await start(pilot, WAIT)
+        await until(pilot, lambda: isinstance(pilot.app.screen, NoticeSheet))
+        await press(pilot, "escape", "escape")
+        assert isinstance(pilot.app.screen, JobFormScreen)
 
     assert [] == job_records.read_jobs()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import http.server
 import json
 import os
 import shutil
@@ -11,7 +10,6 @@ import signal
 import subprocess
 import sys
 import textwrap
-import threading
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -22,6 +20,7 @@ import pytest
 from tests.slices.engines.network import NETWORK, Hosts, network, run
 from tests.slices.engines.seen import Seen, ending
 from tests.slices.fake_slice_probe import events, write_probe
+from tests.support import loopback
 from tests.support.processes import until
 from tpustarter.slices.starting import gcloud_launcher, host_shell_command, launch_request
 from tpustarter.slices.starting.launch_request import EndReason, HostStage, LaunchRequest
@@ -103,33 +102,19 @@ class Cloud:
 def serving(cloud: Cloud) -> Iterator[Cloud]:
     """Answer gcloud as long as the block runs."""
 
-    class Handler(http.server.BaseHTTPRequestHandler):
+    class Handler(loopback.Handler):
         def _answer(self) -> None:
-            body = self.rfile.read(int(self.headers.get("content-length") or 0))
+            body = self.read_json()
             path = self.path.partition("?")[0]
             cloud.asked.append(f"{self.command} {path}")
-            sent = json.loads(body) if body and self.command == "PATCH" else None
-            status, document = cloud.answer(path, sent)
-            body = json.dumps(document).encode()
-            self.send_response(status)
-            self.send_header("content-type", "application/json")
-            self.send_header("content-length", str(len(body)))
-            self.end_headers()
-            self.wfile.write(body)
+            status, document = cloud.answer(path, body if self.command == "PATCH" else None)
+            self.send_document(document, status)
 
         do_GET = do_POST = do_PATCH = _answer  # noqa: N815  the names of the library
 
-        def log_message(self, *_: object) -> None:
-            """Write nothing."""
-
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    cloud.address = f"http://127.0.0.1:{server.server_port}"
-    try:
+    with loopback.serve(Handler) as address:
+        cloud.address = f"http://{address}"
         yield cloud
-    finally:
-        server.shutdown()
-        server.server_close()
 
 
 @pytest.fixture(scope="module")
