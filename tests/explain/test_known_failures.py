@@ -82,7 +82,7 @@ def test_jax_row_cites_jax_sources() -> None:
         (row.id, source)
         for row in ROWS
         if "JAX" in (told := " ".join((row.what, row.why, *row.fix))) and "orch" not in told
-        for source in row.sources[: explanation_text.SOURCES]
+        for source in row.sources[: explanation_text.MAX_SOURCES]
     ]
 
     assert [] == [(name, source) for name, source in shown if "/pytorch/xla/" in source]

@@ -8,6 +8,7 @@ import pytest
 
 from tests.support.failures import explain, failure
 from tpustarter.explain import explanation_text, failure_ranking, machine_evidence
+from tpustarter.explain.explanation import Explanation
 from tpustarter.explain.failure_ranking import FailureMatch
 from tpustarter.explain.known_failures import KnownFailure
 from tpustarter.explain.log_scanner import FailureScanner
@@ -226,7 +227,7 @@ def test_overlapping_quotes_of_a_line_are_shown_once() -> None:
     row = failure("long", shows=["first words", "last words"])
     log = f"x {'far ' * 30}first words {'between ' * 20}last words {'after ' * 60}\n"
     matches = tuple(ranked(log, row))
-    text = explanation_text.render_explanation(explanation_text.Explanation(matches, 1, "", ""))
+    text = explanation_text.render_explanation(Explanation(matches, 1, "", ""))
 
     assert 2 == len({sign.quote for sign in matches[0].signs})
     assert 1 == text.count("line 1")

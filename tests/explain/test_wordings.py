@@ -12,7 +12,7 @@ from tests.explain import measure
 from tests.support.failures import explain
 from tpustarter.core import content
 from tpustarter.explain import explanation_text, known_failures
-from tpustarter.explain.explanation_text import Explanation
+from tpustarter.explain.explanation import Explanation
 from tpustarter.explain.failure_ranking import FailureMatch
 from tpustarter.explain.log_scanner import FailureSign
 
@@ -48,7 +48,7 @@ def test_wording_gets_answer_of_its_kind(row: dict[str, Any]) -> None:
     for log in row["logs"]:
         found = explain(log)
 
-        assert count_words(found) <= explanation_text.WORDS, log
+        assert count_words(found) <= explanation_text.MAX_WORDS, log
         if "failure" in row:
             assert row["failure"] == found.matches[0].failure.id, log
         else:

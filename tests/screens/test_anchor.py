@@ -22,12 +22,12 @@ async def test_resize_keeps_marked_block_in_sight(tmp_path: Path) -> None:
         await press(pilot, "enter", *["j"] * 7)
         await settle(pilot)
         page = pilot.app.screen.query_one("LessonPage")
-        block = page.marked_block.name_on_page  # type: ignore[attr-defined]
+        block = page.marked_block.block.name  # type: ignore[attr-defined]
         assert block != "block 1"
         for size in ((60, 15), (200, 50), (80, 24), (120, 40)):
             await pilot.resize_terminal(*size)
             await settle(pilot)
-            assert page.marked_block.name_on_page == block, size  # type: ignore[attr-defined]
+            assert page.marked_block.block.name == block, size  # type: ignore[attr-defined]
             number = int(block.rpartition(" ")[2])
             assert f"print({number - 1})" in on_screen(pilot.app), size
 

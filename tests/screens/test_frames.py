@@ -80,7 +80,7 @@ async def test_screen_of_80_columns_names_few_keys(tmp_path: Path) -> None:
             assert 1 == line.content_size.height, keys
             named = named_keys(pilot.app)
             # Home has no way back, and one key more for the lessons.
-            assert len(named) <= (FEW if keys else FEW + 2), keys
+            assert len(named) <= (MAX_KEYS if keys else MAX_KEYS + 2), keys
             assert "? help" in named, keys
             assert {"q quit", "Esc back"} & {*named}, keys
             await press(pilot, *["escape"] * len(keys))

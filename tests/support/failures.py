@@ -10,7 +10,7 @@ from typing import Any
 
 from tpustarter.core import yaml_rows
 from tpustarter.explain import explain_output
-from tpustarter.explain.explanation_text import Explanation
+from tpustarter.explain.explanation import Explanation
 from tpustarter.explain.known_failures import KnownFailure, read_known_failures
 from tpustarter.explain.log_scanner import FailureScanner, LogScan
 

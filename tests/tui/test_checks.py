@@ -264,6 +264,19 @@ async def test_enter_unfolds_row_of_passing_checks(tmp_path: Path) -> None:
         assert check_rows.PASSED == rows.highlighted_id
 
 
+async def test_resize_keeps_details_below_full_list(tmp_path: Path) -> None:
+    """A list of all claims needs more width than a folded one, also after a resize."""
+    async with tutor(tmp_path, size=(130, 40)) as pilot:
+        more_passes(tmp_path)
+        await press(pilot, "c", "p")
+        assert not pilot.app.screen.has_class("-beside")
+        await pilot.resize_terminal(131, 40)
+        await settle(pilot)
+        assert not pilot.app.screen.has_class("-beside")
+        await press(pilot, "p")
+        assert pilot.app.screen.has_class("-beside")
+
+
 async def test_few_passing_checks_are_not_folded(tmp_path: Path) -> None:
     """A few passes are listed singly, and no key to fold them is shown."""
     async with tutor(tmp_path) as pilot:

@@ -158,7 +158,7 @@ async def test_each_obstacle_is_one_error(
     assert [] == calls(tools)
 
 
-def test_strange_address_of_only_worker_is_shown(
+async def test_strange_address_of_only_worker_is_shown(
     cloud: FakeCloud, tools: Path, tmp_path: Path
 ) -> None:
     """Enter runs nothing where the only worker's address is none, and there is no other field."""
@@ -166,11 +166,8 @@ def test_strange_address_of_only_worker_is_shown(
     for node in cloud.nodes.values():
         node.network_endpoints[0].access_config.external_ip = "$(reboot)"
 
-    async def journey() -> None:
-        async with app_of(cloud, tmp_path, size=(100, 40)) as pilot:
-            seen = text_of(await press(pilot, "u", "c", *TYPED, "enter"))
-            assert isinstance(pilot.app.screen, RunCommandScreen)
-            assert "$(reboot)" in seen
-            assert [] == calls(tools)
-
-    run(journey)
+    async with app_of(cloud, tmp_path, size=(100, 40)) as pilot:
+        seen = text_of(await press(pilot, "u", "c", *TYPED, "enter"))
+        assert isinstance(pilot.app.screen, RunCommandScreen)
+        assert "$(reboot)" in seen
+        assert [] == calls(tools)
