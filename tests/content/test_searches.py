@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.learning.test_search import LIBRARY, SHELF, SYNONYMS, first
+from tests.learning.test_search import first, shipped_library
 from tests.support.searches import SEARCHES
 from tpustarter.core import content
 from tpustarter.learning.content.paths import read_paths
@@ -19,19 +19,19 @@ from tpustarter.learning.search.linear_search import PassageScan
 @cache
 def found_anywhere(typed: str) -> list[str]:
     """Return the lessons that a search finds for somebody on no path, best first."""
-    return first(LIBRARY.search(typed), 99)
+    return first(shipped_library().search(typed), 99)
 
 
 def test_most_searches_find_expected_lesson_first() -> None:
     """The SQLite index and the plain scan find the expected lesson; the scan ranks less finely."""
-    scan = PassageScan(SHELF)
+    scan, synonyms = PassageScan(search.read_sources()), search.read_synonyms()
     with_index = [
         typed for typed, answers in SEARCHES if not {*found_anywhere(typed)[:1]} & {*answers}
     ]
     without = [
         typed
         for typed, answers in SEARCHES
-        if not {*first(search.search(scan, typed, SYNONYMS), 3)} & {*answers}
+        if not {*first(search.search(scan, typed, synonyms), 3)} & {*answers}
     ]
 
     assert len(with_index) <= 2, with_index
@@ -44,7 +44,7 @@ def test_path_lessons_come_first_where_relevant() -> None:
     for path in read_paths():
         for typed, answers in SEARCHES:
             wanted = {*answers} & {*path.lessons}
-            found = LIBRARY.search(typed, path.lessons)
+            found = shipped_library().search(typed, path.lessons)
             assert {*first(found, 99)} >= {*found_anywhere(typed)[:3]}
             if wanted:
                 own += 1
@@ -62,7 +62,7 @@ def test_path_lessons_come_first_where_relevant() -> None:
 @settings(deadline=None, max_examples=60)
 def test_any_typed_text_can_be_searched(typed: str) -> None:
     """No part of the typed text is interpreted as an operator of the index."""
-    assert LIBRARY.search(typed).text == typed
+    assert shipped_library().search(typed).text == typed
 
 
 @pytest.mark.parametrize(
@@ -82,17 +82,19 @@ def test_any_typed_text_can_be_searched(typed: str) -> None:
 )
 def test_operators_are_words(typed: str) -> None:
     """Operators of FTS5 are searched for as ordinary words."""
-    LIBRARY.search(typed)
+    shipped_library().search(typed)
 
 
 def test_synonym_finds_its_word() -> None:
     """Each synonym finds a lesson, and each key is in lower case."""
+    synonyms = search.read_synonyms()
+
     assert {} == {
         word: others
-        for word, others in SYNONYMS.items()
-        if not any(LIBRARY.search(str(other)).select_kind("lesson") for other in others)
+        for word, others in synonyms.items()
+        if not any(shipped_library().search(str(other)).select_kind("lesson") for other in others)
     }
-    assert {word: word for word in SYNONYMS} == {word: word.casefold() for word in SYNONYMS}
+    assert {word: word for word in synonyms} == {word: word.casefold() for word in synonyms}
     assert content.read_lessons()
 
 

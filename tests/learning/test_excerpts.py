@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.learning.test_search import LIBRARY
+from tests.learning.test_search import shipped_library
 from tpustarter.learning.search.excerpts import Excerpt, extend_to_words, find_excerpts
 from tpustarter.learning.search.passages import BEGIN, END
 
@@ -107,7 +107,7 @@ def test_excerpts_of_lessons_are_whole_sentences(typed: str) -> None:
     """Each excerpt begins and ends at the boundaries of a sentence."""
     texts = [
         ("".join(text for text, _ in line.parts), "".join(text for text, _ in line.paragraph))
-        for hit in LIBRARY.search(typed).select_kind("lesson")
+        for hit in shipped_library().search(typed).select_kind("lesson")
         for line in hit.lines
         if not line.is_code
     ]
