@@ -36,6 +36,12 @@ AT_ONCE = 2
 SLOW = 1.5
 """So many times the seconds of the table, for each lane that shares the cores, and a lane is named
 at the end."""
+PYTEST_INI = """[pytest]
+timeout = 600
+asyncio_mode = auto
+asyncio_default_fixture_loop_scope = function
+"""
+"""Settings of pytest away from the checkout."""
 BEGIN_S = 45 * 60
 """No lane begins later, so that a machine of a third of the speed comes to the README's command
 within 90 minutes; what has not begun is named as not run."""
@@ -297,6 +303,7 @@ def prepare(work: Path) -> None:
         check=True,
     )
     shutil.copytree(ROOT / "tests", work / "tests", ignore=shutil.ignore_patterns("__pycache__"))
+    (work / "pytest.ini").write_text(PYTEST_INI)  # beside it, pytest reads no file further up
 
 
 def main() -> int:

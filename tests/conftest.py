@@ -8,6 +8,7 @@ import os
 import random
 import signal
 import sys
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -129,14 +130,15 @@ def used_before(tmp_path_factory: pytest.TempPathFactory, pytestconfig: pytest.C
     with (shared / "used-before.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not made.exists():
-            use_program(shared / "used-before")
+            begun = Path(tempfile.mkdtemp(dir=shared))
+            use_program(begun)
+            begun.rename(shared / "used-before")
     assert {"probe", "secrets", "synonyms"} <= {file.name for file in made.iterdir()}
     return made
 
 
 def use_program(folder: Path) -> None:
     """Build the caches in the state folder of a home."""
-    folder.mkdir()
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("TPUSTARTER_HOME", str(folder / "state"))
         probe_archive.build_probe_archive(folder / "probe.pyz")

@@ -217,3 +217,8 @@ def test_version_is_whole_or_unknown(name: str, tmp_path: Path) -> None:
     program = next((file for file in files if file.startswith("bin/")), "bin/python")
 
     assert expected == interpreters.read_python_version(tmp_path / program)
+
+
+def test_version_of_python_in_root_folder_is_unknown() -> None:
+    """A program in the root folder of a container has no environment around it."""
+    assert interpreters.read_python_version(Path("/python-of-a-container")) is None

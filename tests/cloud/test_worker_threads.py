@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
 import threading
 from collections.abc import Callable
@@ -51,25 +52,43 @@ def ends(call: Callable[[], None]) -> bool:
     return not thread.is_alive()
 
 
-def make_tasks(_: Path) -> Callable[[], None]:
+def make_tasks(_folder: Path, _stack: contextlib.ExitStack) -> Callable[[], None]:
     """Return the function that stops the calls of a job."""
     settings = ConnectionSettings(Project("my-project", "-"), "/bin/true")
     return WorkerTasks(settings, [], call_once(lambda _: {})).stop
 
 
-def make_command(folder: Path) -> Callable[[], None]:
+def make_command(folder: Path, _stack: contextlib.ExitStack) -> Callable[[], None]:
     """Return the function that stops a command on all workers."""
     return RemoteCommand([], folder).stop
 
 
-@pytest.mark.parametrize("make", [make_tasks, make_command])
+def make_busy_threads(_folder: Path, stack: contextlib.ExitStack) -> Callable[[], None]:
+    """Return the function that stops two threads at work."""
+    threads = WorkerThreads[int]()
+    for _ in range(2):
+        stack.enter_context(threads.on_stop(StopFlag().set))
+    return threads.stop
+
+
+@pytest.mark.parametrize("make", [make_tasks, make_command, make_busy_threads])
 def test_second_signal_never_waits_for_first(
-    make: Callable[[Path], Callable[[], None]], tmp_path: Path
+    make: Callable[[Path, contextlib.ExitStack], Callable[[], None]], tmp_path: Path
 ) -> None:
     """Ctrl-C twice stops all, wherever the second one interrupts the handler of the first."""
-    stop = make(tmp_path)
+    with contextlib.ExitStack() as stack:
+        stop = make(tmp_path, stack)
 
-    assert ends(lambda: interrupt_at_each_line(stop))
+        assert ends(lambda: interrupt_at_each_line(stop))
+
+
+def test_work_begun_after_stop_is_interrupted() -> None:
+    """What a thread begins after the stop is interrupted at once."""
+    threads, interrupted = WorkerThreads[int](), StopFlag()
+    threads.stop()
+
+    with threads.on_stop(interrupted.set):
+        assert interrupted.is_set()
 
 
 def test_flag_wakes_every_thread() -> None:

@@ -63,8 +63,9 @@ def explained(
     A notice says of itself that it breaks nothing, so in a healthy log it is no false alarm.
     `scan` searches a log for all failures, if something has done so before.
     """
-    scanner = log_scanner.FailureScanner(failures)
-    scan = scan or (lambda data: scanner.scan(io.BytesIO(data)))
+    if scan is None:
+        scanner = log_scanner.FailureScanner(failures)
+        scan = lambda data: scanner.scan(io.BytesIO(data))  # noqa: E731
 
     def ask(data: bytes) -> list[frozenset[str]]:
         matches = failure_ranking.rank_failures(scan(data), failures)

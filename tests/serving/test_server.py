@@ -72,7 +72,7 @@ def serving(folder: Path, env: Mapping[str, str] = os.environ) -> Iterator[Serve
     try:
         said = process.stdout.readline()
         found = re.search(r"http://127\.0\.0\.1:\d+/\?token=[\w-]{32}", said)
-        assert found, said
+        assert found, said + log.read_text()
         yield Server(process, found[0], log)
     finally:
         process.kill()
@@ -177,8 +177,8 @@ async def test_a_page_of_another_server_starts_no_app(server: Server) -> None:
 
         async with client.ws_connect(server.origin + "/ws", origin=server.origin) as socket:
             assert b"\x1b[?1049h" in (await socket.receive_bytes(timeout=HANG_S))
-            [app] = server.apps()
-        until(lambda: not is_alive(app), "the end of the app")
+            assert 1 == len(server.apps())
+        until(lambda: not server.apps(), "the end of the app")
 
 
 async def test_plain_textual_serve_lets_foreign_page_start_app(

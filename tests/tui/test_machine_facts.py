@@ -32,3 +32,15 @@ def test_tpu_selected_by_variable_is_shown(tmp_path: Path) -> None:
     facts = collect_machine_facts(lay_out(tmp_path, "v5e", chips=8, env=env), Settings())
 
     assert ("TPU", True, 8) == (facts.rows[0][0], facts.on_tpu, facts.chips)
+
+
+def test_python_without_version_is_shown(tmp_path: Path) -> None:
+    """A Python whose version only a start of it would tell is shown without one."""
+    shim = tmp_path / "env/bin/python"
+    shim.parent.mkdir(parents=True)
+    shim.write_text("#!/bin/sh\nexec pyenv exec python3\n")
+    shim.chmod(0o755)
+    env = {"HOME": str(tmp_path), "PATH": "/usr/bin:/bin", "VIRTUAL_ENV": str(tmp_path / "env")}
+    facts = collect_machine_facts(lay_out(tmp_path / "root", env=env), Settings())
+
+    assert "version unknown  ~/env/bin/python (active environment)" == dict(facts.rows)["Python"]

@@ -22,6 +22,7 @@ from tests.support.tutor import (
     until,
     write_checks,
 )
+from tpustarter.learning.progress import lesson_progress
 from tpustarter.learning.run.lesson_process import LessonSession
 from tpustarter.tui.app.device_use import IDLE_S, OPEN_S, LessonSessionOwner
 from tpustarter.tui.checks.screen import ChecksScreen
@@ -319,6 +320,7 @@ async def test_wrong_output_is_compared_once(
         place = next(number for number, line in enumerate(lines) if line.startswith("FAIL"))
         assert shown == lines[place + 1 : place + 1 + len(shown)]
         assert lines[place + 1 + len(shown)].startswith("┗")
+        assert not lesson_progress.is_lesson_done("start/t")
 
 
 async def test_unrunnable_block_shows_output_and_remedy(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ user input goes through a shell, and no command outlives this program.
 from __future__ import annotations
 
 import os
+import re
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Generator, Iterator, Sequence
@@ -244,6 +245,8 @@ class SetupPlan(ABC):
             return "todo", outcome.what
         last_output = "\n".join([*log.last, outcome.what])
         programs = (Path(word).name for word in step.command)
-        python = next((name for name in programs if name.startswith("python")), "python3")
+        python = next(
+            (name for name in programs if re.fullmatch(r"python3[\d.]*", name)), "python3"
+        )
         hint = find_output_hint(last_output, self.shorten_path(self.folder), python)
         return "failed", steps.format_note(outcome.what, hint)

@@ -231,8 +231,8 @@ def read_python_version(executable: Path) -> str | None:
             return match[1]
         (library,) = program.parents[1].glob("lib/python3.*/os.py")
         return library.parent.name.removeprefix("python")
-    except (OSError, ValueError, RuntimeError):  # no such file, several files, a symlink loop
-        return None
+    except (OSError, ValueError, RuntimeError, IndexError):
+        return None  # no such file, several files, a symlink loop, a program in the root folder
 
 
 def format_requirement(name: str) -> str:

@@ -192,7 +192,7 @@ def ensure_learner_file(exercise: Exercise) -> Path:
     locations.make_folder(path.parent)
     if not path.exists():
         with locations.convert_write_errors(path):
-            path.write_text(_hash_source(exercise), encoding="utf-8")
+            path.write_text(_join_source(exercise), encoding="utf-8")
         locations.chown_to_caller(path)
     code_files.write_code_files(exercise.lesson, path.parent)  # lets an editor resolve the imports
     return path
@@ -226,14 +226,14 @@ def describe_kept_copy(kept: Path | None) -> str:
 def has_changed_copy(exercise: Exercise) -> bool:
     """Return whether the learner has a copy that differs from the shipped exercise."""
     try:
-        return locations.read_text(learner_file_path(exercise)) != _hash_source(exercise)
+        return locations.read_text(learner_file_path(exercise)) != _join_source(exercise)
     except FileNotFoundError:
         return False
     except (OSError, ValueError):  # a folder or binary file, made by the learner
         return True
 
 
-def _hash_source(exercise: Exercise) -> str:
+def _join_source(exercise: Exercise) -> str:
     return exercise.gap + exercise.judged
 
 

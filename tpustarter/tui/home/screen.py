@@ -280,9 +280,9 @@ the mark as the arrow keys do.
         elif name == home_rows.MORE and progress:
             self._unfolded = self._open_stages(progress)
             self._show()
-        elif name == home_rows.EXERCISE and self._course and progress:
-            if name := self._course.find_next_exercise(progress):
-                self.tutor.go.open_exercise(name)
+        elif name == home_rows.EXERCISE:
+            if self._course and progress and (id_ := self._course.find_next_exercise(progress)):
+                self.tutor.go.open_exercise(id_)
         elif name.startswith(home_rows.ALSO_ID):
             action = name.removeprefix(home_rows.ALSO_ID)
             self.call_later(self.tutor.run_action, action, self)
