@@ -22,6 +22,7 @@ from tpustarter.tui.kit.page import RELEASE
 from tpustarter.tui.kit.row_list import paint_highlight
 from tpustarter.tui.kit.text_layout import LaidOutLines, TextLine, style_sentence, wrap_text
 from tpustarter.tui.lesson.page.lesson_commands import describe_shell
+from tpustarter.tui.terminal.removed_nodes import QuietWhenRemoved
 from tpustarter.tui.terminal.widget_internals import SearchedPalette
 
 if TYPE_CHECKING:
@@ -75,7 +76,7 @@ class _Note(LaidOutLines):
         return wrap_text(style_sentence(said).stylize("$muted"), width) if said else []
 
 
-class Palette(SearchedPalette):
+class Palette(QuietWhenRemoved, SearchedPalette):
     """A searchable list of all actions, with the keys that Textual's palette does not show."""
 
     BINDINGS: ClassVar[list[BindingType]] = [

@@ -16,6 +16,7 @@ from tpustarter.tui.kit.safe_text import clean_text, plain_source
 from tpustarter.tui.kit.text_layout import HangingText, LaidOutLines, StackedText, style_sentence
 from tpustarter.tui.kit.wrapped_code import WrappedCode
 from tpustarter.tui.lesson.page.outline import BESIDE
+from tpustarter.tui.terminal.removed_nodes import QuietWhenRemoved
 
 ENDS = ("pass", "fail", "error")
 """The statuses of an answer with their own border colour."""
@@ -23,7 +24,7 @@ COMPARED = 120
 """Minimum screen width, in columns, for showing the solution and the file side by side."""
 
 
-class ExerciseView(Horizontal):
+class ExerciseView(QuietWhenRemoved, Horizontal):
     """All parts of an exercise, with the learner's file next to the other parts if it fits."""
 
     def __init__(self) -> None:

@@ -51,8 +51,8 @@ class KeyBar(Static):
         self.call_after_refresh(self._show, self.screen)
 
     def _show(self, screen: AnyScreen) -> None:
-        if not self.is_attached or screen is not self.screen:
-            return
+        if not self.is_attached or screen is not self.screen or not screen.display:
+            return  # one that is being removed is not displayed, and may lack its widgets
         bindings = screen.active_bindings  # read once: each read calls `check_action` for every key
         valid, back = list_active_keys(screen, bindings), bindings.get("escape")
         keys = [

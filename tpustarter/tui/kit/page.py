@@ -30,6 +30,7 @@ from tpustarter.tui.kit.screen_runner import ScreenRunner
 from tpustarter.tui.kit.text_layout import FRAMED, style_lines, style_sentence
 from tpustarter.tui.terminal.app_internals import AnyScreen
 from tpustarter.tui.terminal.compositor import WholeScreen
+from tpustarter.tui.terminal.removed_nodes import QuietWhenRemoved
 
 RELEASE: list[BindingType] = [
     Binding("t", "app.release", "end process", tooltip="a lesson's, or that of checks"),
@@ -63,7 +64,7 @@ AIRY = 34
 Answer = TypeVar("Answer")
 
 
-class Page(WholeScreen):
+class Page(QuietWhenRemoved, WholeScreen):
     """A full screen; closing it calls `stop_work`."""
 
     HELP: ClassVar[str | None] = ""
@@ -262,7 +263,7 @@ class PanelPage(Page):
         return super().check_action(action, parameters)
 
 
-class Dialog(ModalScreen[Answer], Generic[Answer]):
+class Dialog(QuietWhenRemoved, ModalScreen[Answer], Generic[Answer]):
     """A dialog in a titled frame in front of a screen, which stays visible around it."""
 
     def __init__(self, title: str, content: Widget) -> None:

@@ -70,19 +70,23 @@ class BlockView(Vertical, can_focus=True):
         self.state = BlockState(block, self.code, earlier, platform)
         self._waiting = Content("")
         """The title in its frame while it runs."""
+        # They are known before they are composed, which does not happen to a page that is left.
+        self._status = Static("", classes="status")
+        self._drawing = Static("", classes="drawing")
+        self._drawing.display = False
+        self._expected = Static("", classes="expected")
+        self._last = Static("", classes="last")
         self._printed = PrintedOutput(lambda: self.post_message(BlockResized(self, draws=False)))
         self.help_folds: list[FoldedPart] = []
         """The folds with the lesson's hint and answer, if the block is a task."""
 
     def compose(self) -> Iterable[Widget]:
         yield self.code
-        yield Static("", classes="status")
+        yield self._status
         yield self._printed
-        drawing = Static("", classes="drawing")
-        drawing.display = False
-        yield drawing
-        yield Static("", classes="expected")
-        yield Static("", classes="last")
+        yield self._drawing
+        yield self._expected
+        yield self._last
 
     def on_mount(self) -> None:
         if self.state.kept_result:
@@ -97,9 +101,8 @@ class BlockView(Vertical, can_focus=True):
         is_told = told is not None and (told.is_only or self.block.is_try)
         content = block_text.format_expected(self.block, platform, result, is_told=is_told)
         content = Content("") if is_kept_back else content
-        expected = self.query_one(".expected", Static)
-        expected.update(QuotedLines(content))
-        expected.display = bool(content.plain)
+        self._expected.update(QuotedLines(content))
+        self._expected.display = bool(content.plain)
 
     @property
     def text(self) -> str:
@@ -168,7 +171,7 @@ class BlockView(Vertical, can_focus=True):
         """Show the block as running, and clear its output and drawings."""
         self.state.begin()
         self._printed.begin()
-        self.query_one(".drawing").display = False
+        self._drawing.display = False
         self.add_class("-running")
         self.remove_class("-fail")
         self._paint()
@@ -184,7 +187,7 @@ class BlockView(Vertical, can_focus=True):
     @property
     def has_output(self) -> bool:
         """True if the current run has printed or drawn anything."""
-        return bool(self.output_tail) or self.query_one(".drawing").display
+        return bool(self.output_tail) or self._drawing.display
 
     @property
     def output_tail(self) -> str:
@@ -213,7 +216,7 @@ class BlockView(Vertical, can_focus=True):
 
     def show_drawings(self, drawings: Iterable[Drawing]) -> None:
         """Show the drawings so far; the page scrolls to the first one."""
-        is_first = not self.query_one(".drawing").display
+        is_first = not self._drawing.display
         self._show_drawings(drawings)
         if is_first:
             self.post_message(BlockResized(self, draws=True))
@@ -222,9 +225,8 @@ class BlockView(Vertical, can_focus=True):
         width = min(MOST_COLUMNS, max(FEWEST_COLUMNS, self.size.width - 4))
         has_colours = find_session(self).has_colours
         content = painted_drawings.render_drawings(drawings, width, has_colours=has_colours)
-        widget = self.query_one(".drawing", Static)
-        widget.update(content)
-        widget.display = bool(content)
+        self._drawing.update(content)
+        self._drawing.display = bool(content)
 
     @property
     def is_done(self) -> bool:
@@ -245,25 +247,23 @@ class BlockView(Vertical, can_focus=True):
         if self._shown_words and words.is_like(self._shown_words):
             return  # every update causes a layout of the page
         self._shown_words = words
-        status = self.query_one(".status", Static)
-        status.border_title = Content(" ") + words.title + " "
-        status.update(StackedText(words.note))
-        status.set_class(bool(words.note), "-noted")
-        last = self.query_one(".last", Static)
-        last.update(words.last)
-        last.display = bool(words.last.plain)
+        self._status.border_title = Content(" ") + words.title + " "
+        self._status.update(StackedText(words.note))
+        self._status.set_class(bool(words.note), "-noted")
+        self._last.update(words.last)
+        self._last.display = bool(words.last.plain)
 
     def code_is_seen(self, seen: Region) -> bool:
         """Return whether the end of the block's code is in view or has scrolled off the top."""
-        return self.query_one(".status").region.y < seen.bottom
+        return self._status.region.y < seen.bottom
 
     def code_is_above(self, seen: Region) -> bool:
         """Return whether all of the block's code has scrolled off the top."""
-        return self.query_one(".status").region.y < seen.y
+        return self._status.region.y < seen.y
 
     def state_outside(self, seen: Region) -> str:
         """Return the block's name and state if its status line is out of view, or ""."""
-        if seen.overlaps(self.query_one(".status").region):
+        if seen.overlaps(self._status.region):
             return ""
         return f"{self.block.name}: {self._words().state}"
 
