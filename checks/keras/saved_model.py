@@ -30,7 +30,7 @@ x = numpy.load(f"{folder}/x.npy")
 numpy.save(f"{folder}/y.npy", keras.ops.convert_to_numpy(model(x)))
 print(keras.config.backend())
 """
-"""What the other process does."""
+"""The program of the other process."""
 
 
 def model():

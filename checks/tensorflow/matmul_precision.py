@@ -17,7 +17,7 @@ SOURCE = "https://www.tensorflow.org/api_docs/python/tf/config/experimental/enab
 AFTER = ["tensorflow.devices_visible"]
 
 DEFAULT = {"tpu": "one bfloat16 pass", "gpu": "TensorFloat-32", "cpu": "float32"}
-"""What a product of float32 matrices is where nothing was set."""
+"""The precision of a product of float32 matrices where nothing was set."""
 CLEAN = "env -u XLA_FLAGS -u LIBTPU_INIT_ARGS tpustarter check tensorflow.matmul_precision"
 AGAIN = Hint.run(CLEAN, " to test without compiler flags; do not trust a device that fails twice")
 HALF = "bfloat16 keeps 8 bits, so keep variables and losses in float32 (`mixed_bfloat16` does)"

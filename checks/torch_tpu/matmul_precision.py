@@ -15,7 +15,7 @@ SOURCE = "https://docs.pytorch.org/docs/stable/generated/torch.set_float32_matmu
 AFTER = ["torch_tpu.accelerator_visible"]
 
 DOCUMENTED = {"medium": "one bfloat16 pass", "high": "three bfloat16 passes", "highest": "float32"}
-"""What torch_tpu 0.2.0 makes of each setting: StableHLO's DEFAULT, HIGH and HIGHEST."""
+"""The precision of each setting in torch_tpu 0.2.0: StableHLO's DEFAULT, HIGH and HIGHEST."""
 ORDER = tuple(_precision.CLASSES)
 AGAIN = Hint.run(
     "env -u XLA_FLAGS -u LIBTPU_INIT_ARGS tpustarter check torch_tpu.matmul_precision",

@@ -24,7 +24,7 @@ ADVICE = {
     "int32": "use `dtype=torch.int32` where 32 bits are enough",
     "eager": "`torch_xla.experimental.eager_mode(True)` runs each operation immediately",
 }
-"""What to use in place of a variable."""
+"""The replacement of each variable."""
 WAIT = "`xm.wait_device_ops()` waits until the device has finished"
 
 

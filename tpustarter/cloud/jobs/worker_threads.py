@@ -60,7 +60,7 @@ class WorkerThreads(Generic[_Event]):
         self._is_abandoned = False
 
     def stop(self) -> None:
-        """Interrupt what the threads do; safe in any thread and signal handler."""
+        """Interrupt the work of all threads; safe in any thread and signal handler."""
         self.stopping.set()
         with self._lock:
             for interrupt in self._interrupts:
