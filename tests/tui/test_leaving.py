@@ -16,8 +16,8 @@ from tpustarter.tui.explain.input_screen import ExplainInput
 from tpustarter.tui.lesson.block.block import BlockView
 from tpustarter.tui.setup.list_screen import SetupListScreen
 
-TURNS = 40
-"""Turns of the event loop that mounting takes, and some more."""
+TURNS = 12
+"""Turns of the event loop at which something is left, from the first on."""
 
 
 @pytest.mark.parametrize("make", [SettingsScreen, SetupListScreen, ExplainInput])
