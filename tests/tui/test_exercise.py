@@ -191,7 +191,8 @@ async def test_code_to_replace_is_in_sight(tmp_path: Path) -> None:
 
     async with tutor(tmp_path, lessons={"asks": LESSON}) as pilot:
         lessons_with_exercise(tmp_path, text)
-        assert "your code here" in await press(pilot, "enter", "p", "e")
+        await press(pilot, "enter", "p", "e")
+        await until(pilot, lambda: "your code here" in on_screen(pilot.app))
 
 
 async def test_solved_exercise_stays_solved_after_wrong_answer(tmp_path: Path) -> None:
