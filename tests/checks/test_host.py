@@ -68,7 +68,7 @@ CASES = [
 def test_a_check_does_not_pass_under_its_sabotage(
     code: str, verdict: Verdict, make: Callable[[Path], Findings], tmp_path: Path
 ) -> None:
-    """What was found and expected is said, and every warning and failure has a hint."""
+    """Each finding has what was found and expected, and each warning and failure a hint."""
     findings = make(tmp_path)
     judged = [f for f in findings if (f.code, f.verdict) == (code, verdict)]
 

@@ -83,7 +83,7 @@ def test_second_signal_never_waits_for_first(
 
 
 def test_work_begun_after_stop_is_interrupted() -> None:
-    """What a thread begins after the stop is interrupted at once."""
+    """Work that a thread begins after the stop is interrupted at once."""
     threads, interrupted = WorkerThreads[int](), StopFlag()
     threads.stop()
 
